@@ -15,43 +15,59 @@ from ..inputs import InputError, undefined
 from .scores import _form, _level, _log_true_class, _markdown, _score_blocks, _small
 from ..profile import Profile, check_profile
 
-# %% ../../nbs/metrics/06_ecd.ipynb #3b096397
-def _clipped(p, eps):
+# %% ../../nbs/metrics/06_ecd.ipynb #281c8784
+def _clipped(p, eps, rows=slice(None)):
     "c and 1 - c, both clipped to [eps, 1 - eps]."
-    if not eps:
-        return p.conf, p.error_prob
-    return np.clip(p.conf, eps, 1.0 - eps), np.clip(p.error_prob, eps, 1.0 - eps)
+    c, q = p.conf[rows], p.error_prob[rows]
+    return (np.clip(c, eps, 1.0 - eps), np.clip(q, eps, 1.0 - eps)) if eps else (c, q)
 
 
-def _terms(p, c, q):
+def _terms(right, c, q):
     "(c - y) times the log odds, and its variance under calibration, for every row; 0 in the limit of a sure row that was right."
     with np.errstate(divide="ignore", invalid="ignore"):
         odds = np.log(c / q)
-        variance = odds**2
-        variance *= c
-        variance *= q
-        odds *= np.where(p.correct, -q, c)
+        term, variance = np.where(right, -q, c) * odds, c * q * odds**2
     if not (c.min() > 0 and q.min() > 0):
-        odds[np.isnan(odds)], variance[np.isnan(variance)] = 0.0, 0.0
-    return odds, variance
+        term[np.isnan(term)], variance[np.isnan(variance)] = 0.0, 0.0
+    return term, variance
 
 
-def _full_terms(p, eps):
-    "The same for the whole vector of scores."
+def _full_terms(true, scores):
+    "The same for the whole vector of scores; `true` holds the log scores of the true classes."
     from scipy.special import xlogy
 
-    value, variance = np.empty(p.n), np.empty(p.n)
-    for rows, scores in _score_blocks(p):
-        if eps:
-            np.clip(scores, eps, 1.0 - eps, out=scores)
+    with np.errstate(divide="ignore", invalid="ignore"):
         expected = xlogy(scores, scores)
-        value[rows] = expected.sum(axis=1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            second = np.where(scores > 0, expected * np.log(scores), 0.0).sum(axis=1)
-        variance[rows] = np.maximum(second - value[rows] ** 2, 0.0)
-    return value - np.clip(_log_true_class(p), *(np.log([eps, 1.0 - eps]) if eps else (-np.inf, 0.0))), variance
+        second = np.where(scores > 0, expected * np.log(scores), 0.0).sum(axis=1)
+    mean = expected.sum(axis=1)
+    return mean - true, np.maximum(second - mean**2, 0.0)
 
-# %% ../../nbs/metrics/06_ecd.ipynb #71b6872f
+
+def _blocks(p, form, eps):
+    "(rows, terms, variances), in blocks of rows that stay in the processor's cache."
+    if form != "full":
+        for start in range(0, p.n, 1 << 14):
+            rows = slice(start, start + (1 << 14))
+            yield rows, *_terms(p.correct[rows], *_clipped(p, eps, rows))
+        return
+    true = _log_true_class(p)
+    if eps:
+        true = np.clip(true, np.log(eps), np.log1p(-eps))
+    for rows, scores in _score_blocks(p):
+        yield rows, *_full_terms(true[rows], np.clip(scores, eps, 1.0 - eps) if eps else scores)
+
+
+def _moments(p, form, eps):
+    "ECD, and its variance under calibration."
+    value = variance = 0.0
+    for rows, term, spread in _blocks(p, form, eps):
+        if p.sample_weight is not None:
+            w = p.sample_weight[rows]
+            term, spread = w * np.where(w > 0, term, 0.0), w * np.where(w > 0, spread, 0.0)
+        value, variance = value + float(term.sum()), variance + float(spread.sum())
+    return value / p.total, variance / p.total**2
+
+# %% ../../nbs/metrics/06_ecd.ipynb #b31c5278
 def ecd(
     p: Profile,  # any profile
     *,
@@ -64,10 +80,9 @@ def ecd(
     Errors: InputError for an unknown form or one that the profile cannot give, or eps outside [0, 0.5).
     Source: arXiv 2502.14545 (equation 15); clip and form as in arXiv 2605.01796, Table 7."""
     form, p = _form(p, form, ("top_label", "event", "full"), "ecd")
-    eps = _small(eps)
-    return p.mean((_full_terms(p, eps) if form == "full" else _terms(p, *_clipped(p, eps)))[0])
+    return _moments(p, form, _small(eps))[0]
 
-# %% ../../nbs/metrics/06_ecd.ipynb #592c49ab
+# %% ../../nbs/metrics/06_ecd.ipynb #6792b79c
 @dataclass(frozen=True)
 class ECDTest:
     "Outcome of ecd_test."
@@ -100,14 +115,13 @@ def ecd_test(
     eps, alpha = _small(eps), _level(alpha)
     if method not in ("normal", "bootstrap"):
         raise InputError(f"`method` must be 'normal' or 'bootstrap', got {method!r}", "method")
-    terms, variance = _full_terms(p, eps) if form == "full" else _terms(p, *_clipped(p, eps))
-    value, sigma = p.mean(terms), p.sum(variance) ** 0.5 / p.total
+    value, variance = _moments(p, form, eps)
     if value == np.inf:
         return ECDTest(value, 0.0, True, 1, value)
-    if not sigma > 0:
+    if not variance > 0:
         z = undefined("ecd_test", "every probability is 1/2, or 0 or 1 and true, so ECD has no spread under calibration")
         return ECDTest(value, z, False, 0, z)
-    z = value / sigma
+    z = value / variance**0.5
     p_value = _normal_p(z) if method == "normal" else _bootstrap_p(p, form, eps, value, n_sims, random_state)
     reject = p_value <= alpha
     return ECDTest(value, p_value, reject, int(np.sign(z)) if reject else 0, z)
