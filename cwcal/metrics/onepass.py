@@ -14,7 +14,7 @@ from ..compiled import compiled
 from ..inputs import InputError, undefined
 from ..profile import Profile, check_profile
 
-# %% ../../nbs/metrics/13_onepass.ipynb #6e5e65cf
+# %% ../../nbs/metrics/13_onepass.ipynb #6f76bb73
 @compiled(any_order=True)
 def _sums(conf, correct, error_prob, weight, n_bins, eps):
     "Sums over rows of w, w r, w c, w c r, w (c - r)^2, w (1 - r) / q, w (1 - q) / q, and of w (c - r) in every bin; error_prob and weight may be None."
@@ -41,11 +41,9 @@ def _sums(conf, correct, error_prob, weight, n_bins, eps):
             charged += w * each if r == 0.0 and w > 0.0 else 0.0
             spread += w * ((1.0 - q) * each) if w > 0.0 else 0.0
         for i in range(rows):
-            at = conf[start + i] * n_bins
-            b = int(at)
-            if at - b < near or at - b > 1.0 - near:
-                b -= conf[start + i] < edges[b]
-                b += conf[start + i] >= edges[b + 1]
+            c = conf[start + i]
+            b = int(c * n_bins + near)  # never too low, at most one too high
+            b -= c < edges[b]
             partial[i & 3, b] += off[i]  # four copies of the bins, so that one row need not wait for the last
         for j in range(4):
             gaps += partial[j]
