@@ -59,7 +59,7 @@ def _example():
     claim = truth**1.5 / (truth**1.5 + (1 - truth) ** 1.5)  # its log odds, half as large again
     return Profile.from_positive((rng.random(1500) < truth).astype(int), claim)
 
-# %% ../../nbs/reporting/02_plots.ipynb #e056f36a
+# %% ../../nbs/reporting/02_plots.ipynb #7a5e5ea1
 def plot_reliability(
     p: Profile,  # any profile
     *,
@@ -82,7 +82,7 @@ def plot_reliability(
     ax.plot(held["mean_conf"], held[frequency], "o", color=BLUE, markersize=4.5, zorder=3)
     if counts:
         for row in held.itertuples():
-            ax.text((row.lower + row.upper) / 2, 0.015, _count(row.count), rotation=90, ha="center", va="bottom", fontsize=7.5, color=GREY, zorder=4)
+            ax.text((row.lower + row.upper) / 2, 0.015, _count(row.count), rotation=90, ha="center", va="bottom", fontsize=7.5, color=GREY, zorder=4, bbox=dict(facecolor=PALE, edgecolor="none", pad=0.5))
     claim = _claim(p) if label is None else f"score of {_plain(label)!r}"
     return _finish(ax, xlim=(0, 1), ylim=(0, 1.02), xlabel=claim, ylabel=frequency.replace("_", " "), title="Reliability: what is claimed and what is kept")
 

@@ -6,7 +6,7 @@
 __all__ = ['MIN_ERRORS', 'MAX_SHARE', 'SUSPECT', 'OVERCONFIDENT', 'HEADLINES', 'MIN_ROWS', 'MAX_GROUPS', 'GROUP_COLUMNS',
            'Verdict', 'judge', 'Report', 'report']
 
-# %% ../../nbs/reporting/03_report.ipynb #d833500d
+# %% ../../nbs/reporting/03_report.ipynb #8f49df7b
 import json
 import math
 import sys
@@ -20,7 +20,7 @@ from ..inputs import InputError
 from ..metrics.csr import CSRSummary, csr_summary
 from ..profile import Profile, check_profile
 from . import html, plots
-from .html import number
+from .html import many, number
 from .registry import METRICS, compute, compute_interval, metric, why_not
 
 # %% ../../nbs/reporting/03_report.ipynb #767f77ea
@@ -56,7 +56,7 @@ class Verdict:
     def __repr__(self):
         return self.text
 
-# %% ../../nbs/reporting/03_report.ipynb #3a71cfc6
+# %% ../../nbs/reporting/03_report.ipynb #7e513244
 def judge(
     p: Profile,  # top-label profile
 ) -> Verdict:
@@ -65,15 +65,19 @@ def judge(
     Errors: InputError for an event profile; reduce it by profile.top_label().
     Source: P_risk as in arXiv 2605.01796, section 2.1; the threshold 0.8413 is one standard deviation, as the paper counts; 0.95 and the demand for data are this report's own."""
     p = check_profile(p, "judge", kind="top_label")
+    return _judge(p)
+
+
+def _judge(p, first=()):
     s = csr_summary(p)
     few, alone = s.n_errors < MIN_ERRORS, s.largest_share > MAX_SHARE
     level = "too little data" if few or alone else "undecided" if math.isnan(s.p_risk) else "overconfident" if s.p_risk >= OVERCONFIDENT else "suspect" if s.p_risk >= SUSPECT else "no evidence"
-    return Verdict(level, tuple(_sentences(p, s, level, few, alone)), s)
+    return Verdict(level, (*first, *_sentences(p, s, level, few, alone)), s)
 
-# %% ../../nbs/reporting/03_report.ipynb #7958a662
+# %% ../../nbs/reporting/03_report.ipynb #aec8f697
 def _sentences(p, s, level, few, alone):
     if few:
-        yield f"There are {number(s.n_errors)} errors in {number(s.n)} rows; a verdict takes at least {MIN_ERRORS}."
+        yield f"{many(s.n_errors, 'error')} in {many(s.n, 'row')}; a verdict takes at least {MIN_ERRORS}."
     if alone and s.n_errors > 0:
         yield f"A single wrong answer carries {s.largest_share:.0%} of CSR, so that the value is that row's and not the model's."
     if level == "undecided":
@@ -84,21 +88,25 @@ def _sentences(p, s, level, few, alone):
         yield f"CSR exceeds 1 by at least one standard deviation (P_risk is at least {SUSPECT}), but P_risk is below {OVERCONFIDENT}."
     if level == "no evidence":
         yield ("CSR does not exceed 1." if s.csr <= 1 else "CSR exceeds 1 by less than one standard deviation.") + " That does not show that the confidences are right: they may be too low, or too high by less than these data can tell."
-    risk = f"P_risk = {number(s.p_risk)}" if s.p_risk == s.p_risk else "P_risk undefined"
+    shown = number(s.p_risk)
+    risk = "P_risk undefined" if s.p_risk != s.p_risk else f"P_risk {shown}" if shown.startswith(">") else f"P_risk = {shown}"
     yield f"CSR = {number(s.csr)} where calibration gives 1 on average with a standard deviation of {number(s.sigma)}; {risk}."
     if s.n_errors > 0:
         wrong = ~p.correct if p.sample_weight is None else ~p.correct & (p.sample_weight > 0)
         most = float(p.error_prob[wrong].min())
-        yield f"This rests on {number(s.n_errors)} errors in {number(s.n)} rows; the surest wrong answer had 1 − conf = {most:.3g}, and the largest single term carries {s.largest_share:.1%} of CSR."
+        yield f"This rests on {many(s.n_errors, 'error')} in {many(s.n, 'row')}; the surest wrong answer had 1 − conf = {most:.3g}, and the largest single term carries {s.largest_share:.1%} of CSR."
     if s.n_clipped_errors:
-        yield f"The size of CSR is an artefact of the clip: {number(s.n_clipped_errors)} wrong answers had 1 − conf below eps = {s.eps:g}, which stands in its place; a smaller eps would give a larger CSR."
+        yield f"The size of CSR is an artefact of the clip: {many(s.n_clipped_errors, 'wrong answer')} had 1 − conf below eps = {s.eps:g}, which stands in its place; a smaller eps would give a larger CSR."
+
+
+_ABOUT_EVENT = ("CSR is about predicted classes: the verdict is on the class that the forecast predicts when the event is called at a probability above 0.5.",)
 
 
 def _after(reason):
     "A reason without the words in front of it."
     return (reason or "").partition("is undefined: ")[2] or (reason or "")
 
-# %% ../../nbs/reporting/03_report.ipynb #a7b33e4e
+# %% ../../nbs/reporting/03_report.ipynb #3e505c3a
 def _judged(p):
     "Which probability the report is about."
     return f"the probability that the event {html.name_text(p.classes[1])!r} happens" if p.kind == "event" else "the probability of the predicted class"
@@ -126,7 +134,8 @@ def _metrics(p, n_bins):
         note = m.caveat(about) if m.caveat else None
         rows.append(dict(metric=m.name, label=m.label, claim=claim, value=value, se=se, low=low, high=high, best=m.best, direction=m.direction, group=m.group,
                          reason=None if reason is None else _after(reason), note=note, page=m.page, source=m.source))
-    return rows, skipped
+    own = [r for r in rows if r["claim"] != "the class predicted at 0.5"]  # an event report opens with the event
+    return own + [r for r in rows if r["claim"] == "the class predicted at 0.5"], skipped
 
 # %% ../../nbs/reporting/03_report.ipynb #bdb71dc4
 MIN_ROWS = 30  # a group with fewer rows gets no verdict
@@ -266,7 +275,7 @@ class Report:
         values = ", ".join(f"{m['label'].partition(' (')[0]} {number(m['value'])}" for m in self.metrics if m["group"] == "headline")
         return f"Report on {self.judged}, n={self.profile.n}: {self.verdict.headline}. {values}"
 
-# %% ../../nbs/reporting/03_report.ipynb #8056709d
+# %% ../../nbs/reporting/03_report.ipynb #05d491bb
 def _strict(x):
     "Plain Python all the way down: numpy scalars unpacked, NaN and infinity as None."
     if isinstance(x, dict):
@@ -285,6 +294,7 @@ def _png(plot, p, **options):
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(5.2, 4.2), layout="constrained", facecolor="white")
+    figure.get_layout_engine().set(w_pad=0.1, h_pad=0.1)
     FigureCanvasAgg(figure)
     plot(p, ax=figure.add_subplot(), **options)
     data = BytesIO()
@@ -305,7 +315,7 @@ def _reading(p, r):
         yield_.append("CSR and its relatives are about the predicted class; here the event is predicted where its probability exceeds 0.5. Another threshold makes another classifier.")
     return yield_
 
-# %% ../../nbs/reporting/03_report.ipynb #23bfc198
+# %% ../../nbs/reporting/03_report.ipynb #5286f906
 def report(
     p: Profile,  # any profile
     *,
@@ -324,4 +334,4 @@ def report(
             raise InputError(f"`{name}` must be text, got {type(text).__name__}", name)
     metrics, skipped = _metrics(p, n_bins)
     groups = None if by is None else _groups(p, by, n_bins)
-    return Report(profile=p, title=title or "Can these confidences be trusted?", judged=_judged(p), decision=decision or None, verdict=judge(p.top_label()), metrics=metrics, group_metrics=groups, skipped=skipped, n_bins=int(n_bins))
+    return Report(profile=p, title=title or "Can these confidences be trusted?", judged=_judged(p), decision=decision or None, verdict=_judge(p.top_label(), _ABOUT_EVENT if p.kind == "event" else ()), metrics=metrics, group_metrics=groups, skipped=skipped, n_bins=int(n_bins))
