@@ -85,7 +85,7 @@ def write_whole(
         raise
     return path
 
-# %% ../../nbs/reporting/04_html.ipynb #c977c2c9
+# %% ../../nbs/reporting/04_html.ipynb #7e9fc46a
 _STYLE = """
 .cwcal-report { color: inherit; font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; overflow-wrap: anywhere; max-width: 1080px; }
 .cwcal-report h1 { font-size: 1.6em; line-height: 1.2; margin: 0 0 .5em; }
@@ -105,7 +105,7 @@ _STYLE = """
 .cwcal-report tbody th { font-weight: 500; }
 .cwcal-report .num { font-variant-numeric: tabular-nums; text-align: right; white-space: nowrap; }
 .cwcal-report .groups th, .cwcal-report .groups td { padding-right: .9em; }
-.cwcal-report .groups th:first-child, .cwcal-report .groups td:nth-child(2) { min-width: 6.5em; }
+.cwcal-report .groups th:first-child, .cwcal-report .groups td:nth-child(2) { min-width: 7.5em; }
 .cwcal-report small { display: block; opacity: .8; font-size: .86em; font-weight: 400; }
 .cwcal-report .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 420px), 1fr)); gap: 16px; }
 .cwcal-report figure { margin: 0; }

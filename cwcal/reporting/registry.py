@@ -6,10 +6,11 @@
 __all__ = ['BOTH', 'TOP', 'UNIT', 'METRICS', 'Z95', 'Metric', 'metric', 'why_not', 'available', 'compute', 'compute_interval',
            'metrics_table']
 
-# %% ../../nbs/reporting/01_registry.ipynb #ba747d85
+# %% ../../nbs/reporting/01_registry.ipynb #95386695
 import math
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from typing import Callable, Optional
 
 from ..inputs import InputError, UndefinedMetricWarning
@@ -18,6 +19,7 @@ import numpy as np
 from ..metrics import weighted
 from ..metrics.binned import binomial_interval, expected_calibration_error
 from ..metrics.csr import csr, csr_lower_bound, csr_summary, csr_zscore, risk_probability
+from ..metrics.roc import auc, auc_gain, auc_se, cw_auc
 from ..metrics.scores import brier_score, log_loss
 from ..profile import Profile, check_profile
 
@@ -71,7 +73,7 @@ def _log_loss_caveat(p):
     n = p.sum(np.where(p.correct, p.conf, p.error_prob) == 0)
     return f"infinite: {n:g} rows gave what happened the probability 0; log_loss(profile, eps=1e-8) clips it and says what the clip adds" if n and math.isinf(log_loss(p)) else None
 
-# %% ../../nbs/reporting/01_registry.ipynb #9d90dc13
+# %% ../../nbs/reporting/01_registry.ipynb #db35c745
 BOTH, TOP, UNIT = ("top_label", "event"), ("top_label",), (0.0, 1.0)
 
 METRICS = (
@@ -80,6 +82,9 @@ METRICS = (
     Metric("risk_probability", "P_risk", risk_probability, 0.0, "lower", TOP, group="headline", page="metrics/01_csr", source="arXiv 2605.01796 section 2.1"),
     Metric("cw_accuracy", "cwA (confidence-weighted accuracy)", weighted.cw_accuracy, 1.0, "higher", TOP, group="headline", page="metrics/02_weighted", source="arXiv 2605.01796 section 2.2", se=weighted.cw_accuracy_se, bounds=UNIT),
     Metric("cw_gain", "gain of cwA over accuracy", weighted.cw_gain, 1.0, "higher", TOP, group="headline", page="metrics/02_weighted", source="arXiv 2605.01796 section 3.1"),
+    Metric("auc", "AUC", auc, 1.0, "higher", BOTH, needs=("scores",), group="headline", page="metrics/03_roc", source="arXiv 2605.01796 section 2.2", se=partial(auc_se, weighted=False), bounds=UNIT),
+    Metric("cw_auc", "cwAUC (confidence-weighted AUC)", cw_auc, 1.0, "higher", TOP, needs=("labels", "scores"), group="headline", page="metrics/03_roc", source="arXiv 2605.01796 Proposition 15", se=auc_se, bounds=UNIT),
+    Metric("auc_gain", "gain of cwAUC over AUC", auc_gain, 1.0, "higher", TOP, needs=("labels", "scores"), group="headline", page="metrics/03_roc", source="arXiv 2605.01796 Table 11"),
     Metric("expected_calibration_error", "ECE (expected calibration error)", expected_calibration_error, 0.0, "lower", BOTH, group="headline", page="metrics/04_binned", source="arXiv 2605.01796 section 1", bounds=UNIT, options=("n_bins",)),
     Metric("brier_score", "Brier score", brier_score, 0.0, "lower", BOTH, group="headline", page="metrics/05_scores", source="Brier 1950", se=_brier_se, bounds=UNIT),
     Metric("log_loss", "log loss", log_loss, 0.0, "lower", BOTH, group="headline", page="metrics/05_scores", source="Good 1952", caveat=_log_loss_caveat),

@@ -137,10 +137,10 @@ def _metrics(p, n_bins):
     own = [r for r in rows if r["claim"] != "the class predicted at 0.5"]  # an event report opens with the event
     return own + [r for r in rows if r["claim"] == "the class predicted at 0.5"], skipped
 
-# %% ../../nbs/reporting/03_report.ipynb #bdb71dc4
+# %% ../../nbs/reporting/03_report.ipynb #44bbe73e
 MIN_ROWS = 30  # a group with fewer rows gets no verdict
 MAX_GROUPS = 1000
-GROUP_COLUMNS = {"accuracy": "accuracy", "csr": "CSR", "risk_probability": "P_risk", "expected_calibration_error": "ECE", "cw_accuracy": "cwA"}
+GROUP_COLUMNS = {"accuracy": "accuracy", "csr": "CSR", "risk_probability": "P_risk", "expected_calibration_error": "ECE", "cw_accuracy": "cwA", "auc": "AUC"}
 
 
 def _group_rows(p, by, n_bins):
@@ -200,7 +200,7 @@ def _groups_note(groups):
     return (f"{len(groups)} groups were looked at; {len(judged)} had enough data for a verdict and {flagged} of them came out overconfident. Each is judged on its own: "
             f"about one calibrated group in twenty comes out overconfident by chance, so among several groups a single one is weak evidence.")
 
-# %% ../../nbs/reporting/03_report.ipynb #47e4cd82
+# %% ../../nbs/reporting/03_report.ipynb #ed4fcdff
 @dataclass(frozen=True, eq=False, repr=False)
 class Report:
     "The assessment of one profile; see report."
@@ -262,6 +262,8 @@ class Report:
         out["Reliability: bars and points show how often the claim held, whiskers the 95 % interval, the figures at the foot the rows. Points below the diagonal claim more than they keep."] = _png(plots.plot_reliability, p, n_bins=self.n_bins)
         out["Where the confidence lies, for right and for wrong answers; each curve is scaled to its own rows." if p.kind == "top_label" else
             "Where the probability lies, when the event happened and when it did not; each curve is scaled to its own rows."] = _png(plots.plot_confidence, p)
+        if p.has_scores:
+            out["ROC: how well the scores rank the classes, all pairs alike and, dashed, pairs by their confidence." if p.kind == "top_label" else "ROC: how well the probability ranks the rows."] = _png(plots.plot_roc, p)
         out["What CSR is made of: each region of 1 − conf, with its errors; where a bar exceeds the blue line, the errors are surer than calibration allows."] = _png(plots.plot_csr_terms, reduced)
         return out
 
@@ -275,7 +277,7 @@ class Report:
         values = ", ".join(f"{m['label'].partition(' (')[0]} {number(m['value'])}" for m in self.metrics if m["group"] == "headline")
         return f"Report on {self.judged}, n={self.profile.n}: {self.verdict.headline}. {values}"
 
-# %% ../../nbs/reporting/03_report.ipynb #05d491bb
+# %% ../../nbs/reporting/03_report.ipynb #be41d3dc
 def _strict(x):
     "Plain Python all the way down: numpy scalars unpacked, NaN and infinity as None."
     if isinstance(x, dict):
@@ -308,7 +310,7 @@ def _reading(p, r):
               "P_risk is one minus a one-sided p-value of CSR against calibration, 0 where CSR is at most 1. It is evidence against calibration, and not a statement about how probable a risk is.",
               "The standard deviation of CSR is its spread under calibration and not its standard error; it rests on a normal approximation that is coarse when few rows are very sure.",
               f"ECE is taken over {r.n_bins} equal-width bins; it is a plug-in value that is above 0 for finite calibrated samples too.",
-              "Intervals are 95 %: Wilson's for accuracy, otherwise value ± 1.96 standard errors, for independent rows."]
+              "Intervals are 95 %: Wilson's for accuracy, DeLong's for AUC, otherwise value ± 1.96 standard errors, for independent rows."]
     if p.sample_weight is not None:
         yield_.append("Weights count as frequencies: a row of weight 2 is two rows, also in intervals and P_risk.")
     if p.kind == "event":
