@@ -143,7 +143,7 @@ def _thin(x, y):
     keep = np.arange(len(x)) if len(x) <= _MOST else np.unique(np.r_[np.arange(0, len(x), len(x) // 4000), len(x) - 1])
     return x[keep], y[keep]
 
-# %% ../../nbs/reporting/02_plots.ipynb #433ebeaa
+# %% ../../nbs/reporting/02_plots.ipynb #7a05f430
 def plot_roc(
     p: Profile,  # profile with a score for every class
     *,
@@ -152,17 +152,16 @@ def plot_roc(
 ):  # the Axes
     "ROC curve and, for a top-label profile, the confidence-weighted one."
     p = check_profile(p, "plot_roc", scores=True)
+    kinds = ((roc_curve, "AUC", BLUE, "-"), (cw_roc_curve, "cwAUC", RED, (0, (5, 2))))[: 1 if p.kind == "event" else 2]
+    curves = [_curves(p, curve, label) for curve, *_ in kinds]
     ax = _axes(ax)
     ax.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle="--", zorder=1)
-    for curve, name, color, style in ((roc_curve, "AUC", BLUE, "-"), (cw_roc_curve, "cwAUC", RED, (0, (5, 2)))):
-        if curve is cw_roc_curve and p.kind == "event":
-            continue
-        fpr, tpr, k = _curves(p, curve, label)
+    for (fpr, tpr, k), (_, name, color, style) in zip(curves, kinds):
         area = "undefined" if k == 0 else f"{np.sum(np.diff(fpr) * (tpr[1:] + tpr[:-1]) / 2):.4f}"
         ax.plot(*(_thin(fpr, tpr) if k else ([], [])), color=color, linestyle=style, linewidth=1.8, label=f"{name} {area}", zorder=2)
     ax.legend(frameon=False, loc="lower right")
     many = label is None and p.n_classes > 2
-    whose = f"macro average of {k} of {p.n_classes} classes" if many else f"positive: {_plain(p.classes[-1] if label is None else label)!r}"
+    whose = f"macro average of {curves[0][2]} of {p.n_classes} classes" if many else f"positive: {_plain(p.classes[-1] if label is None else label)!r}"
     return _finish(ax, xlim=(-0.01, 1), ylim=(0, 1.01), xlabel="false positive rate", ylabel="true positive rate", title=f"ROC and cwROC, {whose}" if p.kind == "top_label" else f"ROC, {whose}")
 
 # %% ../../nbs/reporting/02_plots.ipynb #01c71ce6
