@@ -1,5 +1,6 @@
 """The docs site: navigation, and a full build that a browser opens with no network."""
 import functools
+import html
 import http.server
 import json
 import re
@@ -114,15 +115,16 @@ def test_a_metric_page_has_its_parameter_table_and_its_formula(site):  # nbdev l
 
 
 PROBE = """<!doctype html><meta charset=utf-8><pre id=out></pre><script>
-const jobs = JOBS, sleep = ms => new Promise(r => setTimeout(r, ms)), out = [];
-const shown = (w, n) => { for (let p = n.parentElement; p && p.tagName !== "BODY"; p = p.parentElement) { const s = w.getComputedStyle(p); if (s.overflowX !== "visible" || s.position === "fixed" || s.display === "none") return false } return n.getBoundingClientRect().width > 0 };
+const jobs = JOBS; localStorage.setItem("smalldocs-scheme", "SCHEME");  // as the reader's switch does; frames do not always take the browser's preference
+const sleep = ms => new Promise(r => setTimeout(r, ms)), out = [];
+const shown = (w, n) => { for (let p = n.parentElement; p && p.tagName !== "BODY"; p = p.parentElement) { const s = w.getComputedStyle(p); if (/auto|scroll/.test(s.overflowX) || s.display === "none" || p.classList.contains("katex")) return false } return n.getBoundingClientRect().width > 0 };
 (async () => {
   for (const [page, width] of jobs) {
     const f = document.createElement("iframe"); f.style.cssText = `border:0;width:${width}px;height:900px`; f.src = page; document.body.append(f);
     await new Promise(r => f.onload = r); const w = f.contentWindow, d = f.contentDocument; await d.fonts.ready; await sleep(300);
     const box = [...d.querySelectorAll(".smalldocs-search")][0], input = box.querySelector("input");
     input.value = "Calibrated Size Ratio"; input.dispatchEvent(new Event("input")); for (let i = 0; i < 40 && !box.querySelector(".search-result, .search-none"); i++) await sleep(50);
-    out.push({page, width, formulas: d.querySelectorAll(".katex-html").length, errors: d.querySelectorAll(".katex-error").length, raw: /\\\\\\(|\\\\\\[|\\$\\$/.test(d.querySelector("main").innerText),
+    out.push({page, width, formulas: d.querySelectorAll(".katex-html").length, errors: d.querySelectorAll(".katex-error").length, raw: /\\\\\\(|\\\\\\[|\\$\\$/.test([...d.querySelectorAll("main p, main li, main td, main th, main h1, main h2, main h3")].map(n => { n = n.cloneNode(true); n.querySelectorAll("code").forEach(c => c.remove()); return n.textContent }).join("\\n")),
       font: [...d.fonts].some(x => x.family.includes("KaTeX") && x.status === "loaded"), images: [...d.querySelectorAll("main img")].map(i => i.naturalWidth), hits: box.querySelectorAll("a.search-result").length,
       overflow: d.documentElement.scrollWidth - width, wide: [...d.querySelectorAll("main *")].filter(n => n.getBoundingClientRect().right > width + 1 && shown(w, n)).map(n => n.outerHTML.slice(0, 90)).slice(0, 5),
       dark: d.documentElement.classList.contains("quarto-dark"), outside: w.performance.getEntriesByType("resource").map(e => e.name).filter(n => !n.startsWith(location.origin) && !n.startsWith("data:"))});
@@ -133,9 +135,13 @@ const shown = (w, n) => { for (let p = n.parentElement; p && p.tagName !== "BODY
 </script>"""
 
 
-def browse(site, tmp_path, jobs, *flags):
+BROWSER = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+           "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--window-size=1400,1000", "--virtual-time-budget=60000", "--dump-dom"]
+
+
+def browse(site, tmp_path, jobs, dark=False):
     "Open pages of the site in frames of a given width, in Chromium that can reach nothing but this site; what each page looks like from inside."
-    (site / "probe.html").write_text(PROBE.replace("JOBS", json.dumps(jobs)), encoding="utf-8")
+    (site / "probe.html").write_text(PROBE.replace("JOBS", json.dumps(jobs)).replace("SCHEME", "alternate" if dark else "default"), encoding="utf-8")
 
     class Handler(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *args):
@@ -145,8 +151,7 @@ def browse(site, tmp_path, jobs, *flags):
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         done = subprocess.run(
-            [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", f"--user-data-dir={tmp_path}",
-             "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--window-size=1400,1000", "--virtual-time-budget=60000", *flags, "--dump-dom", f"http://127.0.0.1:{server.server_port}/probe.html"],
+            [*BROWSER, f"--user-data-dir={tmp_path}", f"http://127.0.0.1:{server.server_port}/probe.html"],
             capture_output=True, text=True, timeout=180)
     finally:
         server.shutdown()
@@ -154,8 +159,6 @@ def browse(site, tmp_path, jobs, *flags):
         (site / "probe.html").unlink()
     found = re.search(r'<pre id="out">(.*?)</pre>', done.stdout, re.S)
     assert found and found[1], done.stderr[-2000:] + done.stdout[-500:]
-    import html
-
     return json.loads(html.unescape(found[1]))
 
 
@@ -163,7 +166,7 @@ def browse(site, tmp_path, jobs, *flags):
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 @pytest.mark.parametrize("dark", [False, True])
 def test_formulas_figures_and_search_work_without_a_network_at_two_widths(site, tmp_path, dark):
-    seen = browse(site, tmp_path, [[page, width] for page in PAGES for width in (1280, 390)], *(["--blink-settings=preferredColorScheme=0"] if dark else []))
+    seen = browse(site, tmp_path, [[page, width] for page in PAGES for width in (1280, 390)], dark)
     assert len(seen) == 2 * len(PAGES)
     for s in seen:
         assert s["formulas"] > 0 and s["errors"] == 0 and not s["raw"] and s["font"], s
@@ -172,3 +175,16 @@ def test_formulas_figures_and_search_work_without_a_network_at_two_widths(site, 
         assert s["overflow"] <= 0 and s["wide"] == [], s
         assert s["dark"] == dark, s
     assert any(s["images"] for s in seen)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+def test_search_and_formulas_work_for_a_page_opened_from_disk(site, tmp_path):
+    ask = "<script>addEventListener('load', () => { const i = document.querySelector('.smalldocs-search input'); i.value = 'Calibrated Size Ratio'; i.dispatchEvent(new Event('input')) })</script></body>"
+    page = site / "metrics" / "from_disk.html"
+    page.write_text((site / "metrics" / "csr.html").read_text(encoding="utf-8").replace("</body>", ask), encoding="utf-8")
+    try:
+        done = subprocess.run([*BROWSER, f"--user-data-dir={tmp_path}", page.as_uri()], capture_output=True, text=True, timeout=180)
+    finally:
+        page.unlink()
+    assert 'class="search-result"' in done.stdout and 'class="katex-html"' in done.stdout, done.stderr[-2000:]
