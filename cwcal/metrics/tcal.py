@@ -45,7 +45,7 @@ def _residuals(p):
     "conf - outcome, exact where the error probability is."
     return np.where(p.correct, -p.error_prob, p.conf)
 
-# %% ../../nbs/metrics/10_tcal.ipynb #ac42c27f
+# %% ../../nbs/metrics/10_tcal.ipynb #de41295d
 def _number_of_levels(n):
     return int(2 * np.log2(n / np.sqrt(np.log(n))))
 
@@ -55,22 +55,25 @@ def _merges(conf, n_levels):
 
     Merges are sorted by level, the finest first; the left bin of a pair takes the sum."""
     cell = np.floor(np.ldexp(conf, n_levels)).astype(np.int64)
-    last = np.flatnonzero(np.r_[cell[1:] != cell[:-1], True]) + 1
+    last = (np.flatnonzero(np.r_[cell[1:] != cell[:-1], True]) + 1).astype(np.int32)
     cell = cell[last - 1]
-    apart = np.frexp((cell[1:] ^ cell[:-1]).astype(np.float64))[1]  # neighbours are one bin from this many levels up
-    right = np.argsort(apart, kind="stable")
-    right = right[: np.count_nonzero(apart < n_levels)] + 1  # level 1 is the last
-    up = apart[right - 1].astype(np.int64)
-    left = np.searchsorted(cell, ((cell[right] >> (up - 1)) - 1) << (up - 1))  # where the other half of the joint bin begins
-    return last.astype(np.int32), left.astype(np.int32), right.astype(np.int32), np.searchsorted(up, np.arange(n_levels), side="right")
+    apart = np.frexp((cell[1:] ^ cell[:-1]).astype(np.float64))[1].astype(np.int8)  # neighbours are one bin from this many levels up
+    right = np.argsort(apart, kind="stable").astype(np.int32)
+    right = right[: np.count_nonzero(apart < n_levels)] + np.int32(1)  # level 1 is the last
+    up = apart[right - 1]
+    other = cell[right]  # becomes the other half of the joint bin
+    other >>= up - 1
+    other -= 1
+    other <<= up - 1
+    return last, np.searchsorted(cell, other).astype(np.int32), right, np.searchsorted(up, np.arange(n_levels), side="right")
 
-# %% ../../nbs/metrics/10_tcal.ipynb #2f429821
+# %% ../../nbs/metrics/10_tcal.ipynb #5143fb85
 @compiled
 def _null_statistics(conf, error_prob, last, left, right, ends, seeds):
     "Statistics under calibration, shape (draws, levels), column b - 1 for level b; scores ascending, merges as from _merges."
     n, n_cells, n_levels = len(conf), len(last), len(ends)
     out = np.empty((len(seeds), n_levels))
-    drawn = np.empty(n, np.uint32)  # how often the row was drawn, plus 65536 times how often it came out wrong
+    drawn = np.empty(n, np.uint16)  # how often the row was drawn, plus 256 times how often it came out wrong; 256 draws of one row never happen
     node = np.empty((n_cells, 4))  # rows, sum of r, sum of r squared, contribution
     half, low_half, rows = np.uint64(32), np.uint64(0xFFFFFFFF), np.uint64(n)
     for s in range(len(seeds)):
@@ -86,14 +89,14 @@ def _null_statistics(conf, error_prob, last, left, right, ends, seeds):
             i = np.int64(high >> half)
             fraction = np.int64((((high & low_half) << half) | (low & low_half)) >> np.uint64(11))
             wrong = (fraction - np.int64(np.ceil(error_prob[i] * 9007199254740992.0))) >> 63  # -1 where fraction / 2**53 < error_prob
-            drawn[i] += np.uint32(1 - (wrong << 16))
+            drawn[i] += np.uint16(1 - (wrong << 8))
         value, i = 0.0, 0
         for j in range(n_cells):
             count, total, squares = 0.0, 0.0, 0.0
             while i < last[j]:
                 packed = np.int64(drawn[i])
-                w = np.float64(packed >> 16)
-                k = np.float64(packed & 0xFFFF)
+                w = np.float64(packed >> 8)
+                k = np.float64(packed & 0xFF)
                 c, q = conf[i], error_prob[i]
                 count += k
                 total += w * c - (k - w) * q
@@ -115,18 +118,22 @@ def _null_statistics(conf, error_prob, last, left, right, ends, seeds):
             out[s, n_levels - 1 - up] = value / n
     return out
 
-# %% ../../nbs/metrics/10_tcal.ipynb #81f77a31
+# %% ../../nbs/metrics/10_tcal.ipynb #0f84aaf7
 def _all_levels(conf, r, n_levels):
     "T_1 .. T_B of sorted rows."
     out = np.empty(n_levels)
     for level in range(1, n_levels + 1):
         bins = np.floor(np.ldexp(conf, level))
         start = np.r_[0, np.flatnonzero(bins[1:] != bins[:-1]) + 1]
-        s_j, q_j = np.add.reduceat(r, start), np.add.reduceat(r * r, start)
-        out[level - 1] = np.sum((s_j**2 - q_j) / np.diff(np.r_[start, len(r)])) / len(r)
+        del bins
+        s_j = np.add.reduceat(r, start)
+        s_j *= s_j
+        s_j -= np.add.reduceat(r * r, start)
+        s_j /= np.diff(start, append=len(r))
+        out[level - 1] = s_j.sum() / len(r)
     return out
 
-# %% ../../nbs/metrics/10_tcal.ipynb #3539507a
+# %% ../../nbs/metrics/10_tcal.ipynb #0f2bcfa1
 @dataclass(frozen=True)
 class TCalTest:
     "The adaptive test with what it rests on; see t_cal_test."
@@ -177,9 +184,9 @@ def t_cal_test(
         nan = undefined("t_cal_test", reason)
         return TCalTest(nan, nan, None, None, 1, 0, float(alpha), int(n_sims), (), (), (), reason)
     order = np.lexsort((p.correct, p.error_prob, p.conf))
-    conf, q, r = p.conf[order], p.error_prob[order], _residuals(p)[order]
-    n_levels = _number_of_levels(p.n)
+    conf, r, n_levels = p.conf[order], _residuals(p)[order], _number_of_levels(p.n)
     seen, slack = _all_levels(conf, r, n_levels), 1e-10 * np.mean(r * r)
+    q = p.error_prob[order]
     del order, r
     null = _null_statistics(conf, q, *_merges(conf, n_levels), _seeds(random_state, n_sims))
     thresholds = np.quantile(null, 1 - alpha / n_levels, axis=0)
