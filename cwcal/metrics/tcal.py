@@ -15,7 +15,7 @@ from ..compiled import compiled
 from ..inputs import InputError, undefined
 from ..profile import Profile, check_profile
 
-# %% ../../nbs/metrics/10_tcal.ipynb #35b46915
+# %% ../../nbs/metrics/10_tcal.ipynb #9a4f6f55
 def t_cal_statistic(
     p: Profile,  # top-label or event profile
     *,
@@ -25,7 +25,7 @@ def t_cal_statistic(
 
     Direction: lower is better, expectation 0 under calibration; negative values are ordinary. NaN for a single row.
     Errors: InputError for a level outside 1 to 52.
-    Source: arXiv 2203.01850, section 3 (debiased plug-in estimator); a score of 1 has its own bin, as in the authors' code."""
+    Source: arXiv 2203.01850, debiased plug-in estimator; a score of 1 has its own bin, as in the authors' code."""
     p = check_profile(p, "t_cal_statistic")
     if isinstance(level, bool) or not (isinstance(level, (int, np.integer)) and 1 <= level <= 52):
         raise InputError(f"`level` must be a whole number between 1 and 52, got {level!r}", "level")
@@ -133,7 +133,7 @@ def _all_levels(conf, r, n_levels):
         out[level - 1] = s_j.sum() / len(r)
     return out
 
-# %% ../../nbs/metrics/10_tcal.ipynb #0f2bcfa1
+# %% ../../nbs/metrics/10_tcal.ipynb #0163357e
 @dataclass(frozen=True)
 class TCalTest:
     "The adaptive test with what it rests on; see t_cal_test."
@@ -173,7 +173,7 @@ def t_cal_test(
     p_value <= alpha implies reject, not the reverse; p_value is at least B / (n_sims + 1). Undefined for a single row: p_value NaN, reject None.
     Independent of the order of the rows, given random_state.
     Errors: InputError for a weighted profile and for alpha or n_sims out of range.
-    Source: arXiv 2203.01850, section 4 (adaptive T-Cal). Departures: 1000 draws by default (authors 3000); the p-value is ours."""
+    Source: arXiv 2203.01850, adaptive T-Cal. Departures: 1000 draws by default (authors 3000); the p-value is ours."""
     p = check_profile(p, "t_cal_test", weights=False)
     if not (isinstance(alpha, (int, float)) and 0 < alpha < 1):
         raise InputError(f"`alpha` must be a number in (0, 1), got {alpha!r}", "alpha")

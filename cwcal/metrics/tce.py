@@ -124,7 +124,7 @@ def _check_options(alpha, strategy, n_min, n_max, n_bins):
         if isinstance(value, bool) or not (isinstance(value, (int, np.integer)) and value >= least):
             raise InputError(f"`{name}` must be a whole number of at least {least}, got {value!r}", name)
 
-# %% ../../nbs/metrics/09_tce.ipynb #032706c1
+# %% ../../nbs/metrics/09_tce.ipynb #2586fee0
 @dataclass(frozen=True)
 class TCEBins:
     "TCE with its bins; see tce_bins."
@@ -159,7 +159,7 @@ def tce_bins(
 
     Equal scores share a bin; bins without rows are left out.
     Errors: InputError for a weighted profile and for options out of range.
-    Source: arXiv 2306.14660, section 3. Departure: equal scores enter as one block, in the paper's code one by one in the order of a sort."""
+    Source: arXiv 2306.14343, definition of TCE and PAVA-BC. Departure: equal scores enter as one block, in the paper's code one by one in the order of a sort."""
     p = check_profile(p, "tce_bins", weights=False)
     _check_options(alpha, strategy, n_min, n_max, n_bins)
     if strategy == "pavabc" and p.n <= n_min:
@@ -186,7 +186,7 @@ def _rejects(k_b, n_b, of_bin, score, alpha):
     out[doubtful] = binomial_p_values(k_b[of_bin[doubtful]], n_b[of_bin[doubtful]], score[doubtful]) <= alpha
     return out
 
-# %% ../../nbs/metrics/09_tce.ipynb #c82e1304
+# %% ../../nbs/metrics/09_tce.ipynb #5d6c0610
 def tce(
     p: Profile,  # top-label or event profile, without weights
     *,
@@ -200,7 +200,7 @@ def tce(
 
     Direction: lower is better, though a calibrated model need not be near 0. NaN for pavabc with at most n_min rows.
     Errors: InputError for a weighted profile and for options out of range.
-    Source: arXiv 2306.14660, section 3. Departure: equal scores enter the bins as one block."""
+    Source: arXiv 2306.14343, definition of TCE and PAVA-BC. Departure: equal scores enter the bins as one block."""
     p = check_profile(p, "tce", weights=False)
     found = tce_bins(p, alpha=alpha, strategy=strategy, n_min=n_min, n_max=n_max, n_bins=n_bins)
     return undefined("tce", found.reason) if found.reason else found.tce
