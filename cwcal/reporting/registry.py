@@ -45,7 +45,7 @@ class Metric:
     options: tuple = ()  # options of the report that the function takes, such as "n_bins"
     caveat: Optional[Callable] = None  # Profile -> a sentence on what the value rests on, or None
 
-# %% ../../nbs/reporting/01_registry.ipynb #6c9d5037
+# %% ../../nbs/reporting/01_registry.ipynb #36dc60d2
 def _accuracy_interval(p):
     low, high = binomial_interval([weighted.accuracy(p)], [p.total])
     return low[0], high[0]
@@ -71,7 +71,7 @@ def _clip_caveat(p):
 
 def _log_loss_caveat(p):
     n = p.sum(np.where(p.correct, p.conf, p.error_prob) == 0)
-    return f"infinite: {n:g} row{'s' * (n != 1)} gave what happened the probability 0; log_loss(profile, eps=1e-8) clips it and says how much of the value is the clip's" if n and math.isinf(log_loss(p)) else None
+    return f"{n:g} row{'s' * (n != 1)} gave what happened the probability 0; log_loss(profile, eps=1e-8) clips it and says how much of the value is the clip's" if n and math.isinf(log_loss(p)) else None
 
 # %% ../../nbs/reporting/01_registry.ipynb #db35c745
 BOTH, TOP, UNIT = ("top_label", "event"), ("top_label",), (0.0, 1.0)
