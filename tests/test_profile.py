@@ -253,7 +253,7 @@ def test_a_class_without_a_row_is_still_a_class():
 
 def test_pos_label_and_two_columns():
     two = [[0.9, 0.1], [0.2, 0.8]]
-    assert not Profile.from_positive(["y", "n"], two, classes=["y", "n"]).correct.any()  # the last class is the positive one
+    assert Profile.from_positive(["y", "n"], two, classes=["y", "n"]).classes == ("y", "n")
     p = Profile.from_positive(["y", "n"], two, classes=["y", "n"], pos_label="y")
     assert p.classes == ("n", "y") and p.correct.all() and p.conf.tolist() == [0.9, 0.8]
 

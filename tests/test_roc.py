@@ -58,7 +58,7 @@ def test_naive_twin(make, weights, route):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_equal_to_sklearn(dtype, route):
     metrics = pytest.importorskip("sklearn.metrics")
-    for seed in range(20):
+    for seed in range(8):
         p = tied_profile(seed, n=200, weights=seed % 2 == 1, dtype=dtype)
         b = tied_binary(seed, n=200, weights=seed % 2 == 1, dtype=dtype)
         for q, k in [(p, 0), (p, 1), (p, 2), (b, 1)]:

@@ -12,19 +12,19 @@ from ..inputs import InputError, undefined
 from .binned import _norm, bin_outcomes
 from ..profile import Profile, check_profile
 
-# %% ../../nbs/metrics/14_adaptive.ipynb #b77982ec
+# %% ../../nbs/metrics/14_adaptive.ipynb #7f03e3e6
 def debiased_ece(
     p: Profile,  # profile
     *,
     n_bins: int = 15,  # number of bins
     strategy="quantile",  # "quantile" (equal mass), "uniform" (equal width) or a list of edges
     squared: bool = False,  # the estimate of the square itself, which may be negative
-) -> float:  # in [0, 1]; squared: in [-1/2, 1]
+) -> float:  # in [0, 1]; squared: at least -1/4 for whole weights
     """Root mean square gap over bins, less what chance puts into it.
 
     Direction: lower is better; 0 also where the estimate of the square is negative. NaN when no bin holds more than one row.
     Errors: InputError for n_bins < 1, an unknown strategy.
-    Source: arXiv 1909.10155, section 4 (debiased estimator). Departure: equal-mass bins keep ties whole."""
+    Source: arXiv 1909.10155, the debiased estimator. Departure: equal-mass bins keep ties whole."""
     p = check_profile(p, "debiased_ece")
     b = bin_outcomes(p.conf, p.correct, p.sample_weight, n_bins=n_bins, strategy=strategy)
     held = b.weight > 1
@@ -34,13 +34,13 @@ def debiased_ece(
     square = float(n @ (gap**2 - rate * (1 - rate) / (n - 1))) / float(b.weight.sum())
     return square if squared else max(square, 0.0) ** 0.5
 
-# %% ../../nbs/metrics/14_adaptive.ipynb #56fca9fa
+# %% ../../nbs/metrics/14_adaptive.ipynb #e847d64a
 def sweep_n_bins(
     p: Profile,  # profile
 ) -> int:  # from 1 to the number of distinct forecasts
     """The largest number of equal-mass bins before the outcome frequency first falls from a bin to the next.
 
-    Source: arXiv 2012.08668, algorithm 1. Departures: ties are kept whole, so at most as many bins as distinct forecasts."""
+    Source: arXiv 2012.08668 (ECE sweep). Departures: ties are kept whole, so at most as many bins as distinct forecasts."""
     p = check_profile(p, "sweep_n_bins")
     w = np.ones(p.n) if p.sample_weight is None else p.sample_weight
     values, block = np.unique(p.conf[w > 0], return_inverse=True)
@@ -61,11 +61,11 @@ def sweep_ece(
     """ECE in the largest number of equal-mass bins that keeps the outcome frequency rising.
 
     Direction: lower is better. Always defined.
-    Source: arXiv 2012.08668, algorithm 1 with the l1 norm. Departures: as sweep_n_bins."""
+    Source: arXiv 2012.08668 (ECE sweep), with the l1 norm. Departures: as sweep_n_bins."""
     p = check_profile(p, "sweep_ece")
     return _norm(bin_outcomes(p.conf, p.correct, p.sample_weight, n_bins=sweep_n_bins(p), strategy="quantile"), "l1")
 
-# %% ../../nbs/metrics/14_adaptive.ipynb #5ad9ce29
+# %% ../../nbs/metrics/14_adaptive.ipynb #d37a43bf
 def _middle(x, w, threshold):
     "Weighted mean or median."
     if threshold == "mean":
@@ -77,14 +77,26 @@ def _middle(x, w, threshold):
     return (x[order[low]] + x[order[min(high, len(x) - 1)]]) / 2
 
 
+def _intervals(x, w, min_size, threshold):
+    "First and last + 1 row of each leaf of the tree on sorted forecasts; values within 1e-12 of the threshold count as equal to it."
+    waiting = [(0, len(x))]
+    while waiting:
+        i, j = waiting.pop()
+        if w[i:j].sum() >= min_size:
+            below = int(np.searchsorted(x[i:j], _middle(x[i:j], w[i:j], threshold) - 1e-12))
+            if below:
+                waiting += [(i + below, j), (i, i + below)]
+                continue
+        yield i, j
+
+
 def _leaves(x, w, min_size, threshold):
-    "Rows of each leaf of the tree on the columns of x; values within 1e-12 of the threshold count as equal to it."
-    waiting = [np.flatnonzero(w > 0)]
+    "Rows of each leaf of the tree on the columns of x, each node split along the column of largest variance."
+    waiting = [np.arange(len(x))]
     while waiting:
         rows = waiting.pop()
-        v = w[rows]
+        v, nodes = w[rows], x[rows]
         if v.sum() >= min_size:
-            nodes = x[rows]
             spread = v @ (nodes - v @ nodes / v.sum()) ** 2
             axis = int(np.argmax(spread >= spread.max() * (1 - 1e-9)))
             below = nodes[:, axis] < _middle(nodes[:, axis], v, threshold) - 1e-12
@@ -93,7 +105,7 @@ def _leaves(x, w, min_size, threshold):
                 continue
         yield rows
 
-# %% ../../nbs/metrics/14_adaptive.ipynb #4bd6e534
+# %% ../../nbs/metrics/14_adaptive.ipynb #74bf87aa
 def ad_ece(
     p: Profile,  # profile
     *,
@@ -105,7 +117,7 @@ def ad_ece(
 
     Direction: lower is better. Always defined.
     Errors: InputError for min_size below 2, an unknown threshold or target, target="vector" without scores of all classes.
-    Source: arXiv 1902.06977, section 5 and its code's defaults (mean, 100; the paper splits at the median)."""
+    Source: arXiv 1902.06977, data-dependent binning, and its code's defaults (mean, 100; the paper splits at the median)."""
     p = check_profile(p, "ad_ece", scores=target == "vector")
     if not (isinstance(min_size, (int, float, np.number)) and min_size >= 2):
         raise InputError(f"`min_size` must be at least 2, got {min_size!r}", "min_size")
@@ -113,10 +125,12 @@ def ad_ece(
         raise InputError(f"`threshold` must be 'mean' or 'median', got {threshold!r}", "threshold")
     if target not in (None, "vector"):
         raise InputError(f"`target` must be None or 'vector', got {target!r}", "target")
+    counted = slice(None) if p.sample_weight is None else p.sample_weight > 0
+    w = np.ones(p.n) if p.sample_weight is None else p.sample_weight[counted]
     if target is None:
-        x, y = p.conf[:, None], p.correct[:, None]
-    else:
-        x, y = np.column_stack([p.scores(k) for k in range(p.n_classes)]), p.y_true[:, None] == np.arange(p.n_classes)
-    w = np.ones(p.n) if p.sample_weight is None else p.sample_weight
-    distance = sum(float(np.abs(w[rows] @ (y[rows] - x[rows])).sum()) for rows in _leaves(x, w, min_size, threshold))
-    return distance / float(w.sum()) * (1.0 if target is None else 0.5)
+        order = np.argsort(p.conf[counted], kind="stable")
+        x, w, gap = p.conf[counted][order], w[order], (p.correct - p.conf)[counted][order]
+        return sum(abs(float(w[i:j] @ gap[i:j])) for i, j in _intervals(x, w, min_size, threshold)) / float(w.sum())
+    x = np.column_stack([p.scores(k) for k in range(p.n_classes)])[counted]
+    gap = (p.y_true[counted, None] == np.arange(p.n_classes)) - x
+    return sum(float(np.abs(w[rows] @ gap[rows]).sum()) for rows in _leaves(x, w, min_size, threshold)) / 2 / float(w.sum())

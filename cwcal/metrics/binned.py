@@ -144,7 +144,7 @@ def _norm(b, norm):
     gap, share = np.abs(b.gap[held]), b.share[held]
     return float(gap.max() if norm == "max" else share @ gap if norm == "l1" else np.sqrt(share @ gap**2))
 
-# %% ../../nbs/metrics/04_binned.ipynb #b24fdd0c
+# %% ../../nbs/metrics/04_binned.ipynb #4271e593
 def expected_calibration_error(
     p: Profile,  # profile
     *,
@@ -158,7 +158,7 @@ def expected_calibration_error(
 
     Direction: lower is better; 0 when every bin is right on average. Always defined.
     Errors: InputError for an unknown norm, target or label, n_bins < 1, edges that do not cover the values.
-    Source: arXiv 1706.04599, equations 3 and 5 (ECE, MCE); arXiv 1909.10155, section 2 (the l2 norm). Departure: bins are [a, b), the last closed, where the first paper has (a, b]."""
+    Source: arXiv 1706.04599, equations 3 and 5 (ECE, MCE); arXiv 1909.10155 (the l2 norm). Departure: bins are [a, b), the last closed, where the first paper has (a, b]."""
     p = check_profile(p, "expected_calibration_error")
     if norm not in ("l1", "l2", "max"):
         raise InputError(f"`norm` must be 'l1', 'l2' or 'max', got {norm!r}", "norm")

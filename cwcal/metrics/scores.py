@@ -177,7 +177,7 @@ def _markdown(result):
     rows = "\n".join(f"| {name} | {value:.6g} |" if isinstance(value, (int, float)) and not isinstance(value, bool) else f"| {name} | {value} |" for name, value in vars(result).items())
     return f"| | |\n|---|---|\n{rows}"
 
-# %% ../../nbs/metrics/05_scores.ipynb #5888dfae
+# %% ../../nbs/metrics/05_scores.ipynb #dbecdb0a
 @dataclass(frozen=True)
 class SpiegelhalterResult:
     "Outcome of spiegelhalter_test."
@@ -196,7 +196,7 @@ def spiegelhalter_test(
 ) -> SpiegelhalterResult:
     """Spiegelhalter's z: does the Brier score differ from what the forecasts themselves expect?
 
-    Statistic and p-value are NaN, and nothing is rejected, when every probability is 0, 1/2 or 1.
+    Statistic and p-value are NaN, and nothing is rejected, when every probability is 0, 1/2 or 1; if one of these failed at 0 or 1, they are infinite and 0.
     Errors: InputError for alpha outside (0, 1).
     Source: Spiegelhalter 1986, section 4. Departure: weights are frequencies (variance with w, not w squared)."""
     from scipy.special import ndtr
@@ -204,10 +204,11 @@ def spiegelhalter_test(
     p, alpha = check_profile(p, "spiegelhalter_test"), _level(alpha)
     slope = p.error_prob - p.conf  # 1 - 2c
     variance = p.sum(slope**2 * p.conf * p.error_prob)
-    if not variance > 0:
+    excess = p.sum(np.where(p.correct, p.error_prob, -p.conf) * slope)
+    if variance == 0 and excess == 0:
         z = undefined("spiegelhalter_test", "every probability is 0, 1/2 or 1, so the Brier score has no spread under calibration")
         return SpiegelhalterResult(z, z, False, p.total)
-    z = p.sum(np.where(p.correct, p.error_prob, -p.conf) * slope) / variance**0.5
+    z = excess / variance**0.5 if variance > 0 else float("inf")
     p_value = float(2.0 * ndtr(-abs(z)))
     return SpiegelhalterResult(z, p_value, p_value <= alpha, p.total)
 

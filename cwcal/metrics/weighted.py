@@ -139,12 +139,13 @@ def _frame(p, by_confidence):
         counts = counts.astype(np.int64)
     return pd.DataFrame(counts.T, index=pd.Index(list(p.classes), name="class"), columns=["tp", "fp", "fn", "tn"])
 
-# %% ../../nbs/metrics/02_weighted.ipynb #33ef0087
+# %% ../../nbs/metrics/02_weighted.ipynb #57e8dd91
 def _mcc(tp, fp, fn, tn):
     "Covariance of class and prediction over the product of their standard deviations."
-    scale = -np.frexp(tp + fp + fn + tn)[1]  # a power of two: exact, and four factors cannot underflow
+    scale = -np.frexp(tp + fp + fn + tn)[1]  # a power of two, which is exact: a product of four counts stays in range
     tp, fp, fn, tn = (np.ldexp(x, scale) for x in (tp, fp, fn, tn))
-    return np.clip((tp * tn - fp * fn) / (np.sqrt((tp + fp) * (tp + fn)) * np.sqrt((tn + fp) * (tn + fn))), -1.0, 1.0)
+    square = ((tp + fp) * (tn + fn)) * ((tp + fn) * (tn + fp))  # in this order 1 and -1 come out exactly
+    return np.clip((tp * tn - fp * fn) / np.sqrt(square), -1.0, 1.0)
 
 
 _FORMULAS = {  # name: (formula, when a class has no value)
