@@ -45,7 +45,7 @@ class Metric:
     options: tuple = ()  # options of the report that the function takes, such as "n_bins"
     caveat: Optional[Callable] = None  # Profile -> a sentence on what the value rests on, or None
 
-# %% ../../nbs/reporting/01_registry.ipynb #d27ce917
+# %% ../../nbs/reporting/01_registry.ipynb #36dc60d2
 def _accuracy_interval(p):
     low, high = binomial_interval([weighted.accuracy(p)], [p.total])
     return low[0], high[0]
@@ -65,13 +65,13 @@ def _clip_caveat(p):
     s = csr_summary(p)
     if not s.n_clipped_errors:
         return None
-    return (f"an artefact of the clip: {s.n_clipped_errors:g} wrong answers had 1 - conf below eps = {s.eps:g}, which stands in its place, "
-            f"so that they carry {s.n_clipped_errors / s.eps / s.n / s.csr:.1%} of the value {s.csr:.6g}; a smaller eps would give a larger one")
+    return (f"an artefact of the clip: {s.n_clipped_errors:g} wrong answer{'s' * (s.n_clipped_errors != 1)} had 1 − conf below eps = {s.eps:g}, which stands in its place, "
+            f"and carry {s.n_clipped_errors / s.eps / s.n / s.csr:.1%} of the value {s.csr:.6g}; a smaller eps gives a larger value")
 
 
 def _log_loss_caveat(p):
     n = p.sum(np.where(p.correct, p.conf, p.error_prob) == 0)
-    return f"infinite: {n:g} rows gave what happened the probability 0; log_loss(profile, eps=1e-8) clips it and says what the clip adds" if n and math.isinf(log_loss(p)) else None
+    return f"{n:g} row{'s' * (n != 1)} gave what happened the probability 0; log_loss(profile, eps=1e-8) clips it and says how much of the value is the clip's" if n and math.isinf(log_loss(p)) else None
 
 # %% ../../nbs/reporting/01_registry.ipynb #db35c745
 BOTH, TOP, UNIT = ("top_label", "event"), ("top_label",), (0.0, 1.0)

@@ -277,7 +277,7 @@ class Report:
         values = ", ".join(f"{m['label'].partition(' (')[0]} {number(m['value'])}" for m in self.metrics if m["group"] == "headline")
         return f"Report on {self.judged}, n={self.profile.n}: {self.verdict.headline}. {values}"
 
-# %% ../../nbs/reporting/03_report.ipynb #be41d3dc
+# %% ../../nbs/reporting/03_report.ipynb #0cab2f04
 def _strict(x):
     "Plain Python all the way down: numpy scalars unpacked, NaN and infinity as None."
     if isinstance(x, dict):
@@ -295,8 +295,8 @@ def _png(plot, p, **options):
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(5.2, 4.2), layout="constrained", facecolor="white")
-    figure.get_layout_engine().set(w_pad=0.1, h_pad=0.1)
+    figure = Figure(figsize=(5.2, 4.2), facecolor="white")
+    figure.subplots_adjust(left=0.13, right=0.965, bottom=0.125, top=0.915)
     FigureCanvasAgg(figure)
     plot(p, ax=figure.add_subplot(), **options)
     data = BytesIO()
