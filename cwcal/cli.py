@@ -98,7 +98,7 @@ def report(
         if path:
             print(f"wrote {path}")
 
-# %% ../nbs/cli.ipynb #eb1a23b2
+# %% ../nbs/cli.ipynb #67194cd0
 _COLOUR = {"overconfident": "red", "suspect": "yellow", "no evidence": "green"}
 _GROUP_NUMBERS = {"accuracy": "accuracy", "CSR": "csr", "P_risk": "risk_probability", "ECE": "expected_calibration_error"}  # what fits in 80 columns
 
@@ -160,15 +160,12 @@ def show(result):
 
 def show_comparison(result):
     "Print a comparison: one column a profile."
-    from cwcal.reporting.html import number
-
-    console = _console()
+    console, table = _console(), _table("", *result.reports)
+    table.columns[0].no_wrap = True
+    for label, cells in result.rows():
+        table.add_row(label, *cells)
     console.print(result.title)
     console.print()
-    table = _table("", *result.reports)
-    table.add_row("verdict", *result.verdicts.values())
-    for label, row in zip(result.table.index, result.table.to_numpy()):
-        table.add_row(label, *(number(v) for v in row))
     console.print(table)
 
 # %% ../nbs/cli.ipynb #d95c9fcd
