@@ -16,7 +16,7 @@ import numpy as np
 from . import inputs
 from .inputs import InputError, InputTypeError, InputWarning, PrecisionWarning
 
-# %% ../nbs/00_profile.ipynb #6bf6136e
+# %% ../nbs/00_profile.ipynb #f367c881
 @dataclass(frozen=True, eq=False, repr=False)
 class Profile:
     "Checked predictions with their outcomes; build one with a `from_*` constructor."
@@ -32,6 +32,7 @@ class Profile:
     sample_weight: Optional[np.ndarray] = None  # float64 (n,), None: every row counts once
     log_error_prob: Optional[np.ndarray] = None  # float64 (n,): log(1 - conf), where the source has it
     n_dropped: int = 0  # rows left out because their label was missing or no class
+    kept: Optional[np.ndarray] = None  # the caller's rows that stayed, None when all did
     notes: tuple = ()  # what the constructor noticed, in words
     held_error_prob: Optional[np.ndarray] = field(default=None)  # 1 - conf as the source knows it
 
@@ -82,7 +83,7 @@ class Profile:
         "The profile of some rows: a boolean mask or positions."
         arrays = ("correct", "conf", "y_true", "y_pred", "proba", "logits", "sample_weight", "log_error_prob", "held_error_prob")
         kept = {name: getattr(self, name)[rows] for name in arrays if getattr(self, name) is not None}
-        return replace(self, **kept, n_dropped=0, notes=())
+        return replace(self, **kept, n_dropped=0, kept=None, notes=())
 
     def top_label(self) -> "Profile":
         "An event forecast reduced to the class it would predict at 0.5; any other profile as it is."
@@ -122,14 +123,14 @@ def check_profile(
         raise InputError(f"`{metric}` has no weighted form, got a profile with `sample_weight`", "sample_weight")
     return p
 
-# %% ../nbs/00_profile.ipynb #0b45003e
+# %% ../nbs/00_profile.ipynb #0c7c7761
 def _rows(drop, y_true, labels_name, classes, sample_weight, **arrays):
-    "Encode labels, settle invalid ones, return (codes, weights, arrays, n_dropped, notes) for the rows that stay."
+    "Encode labels, settle invalid ones; codes, arrays and the profile's fields about rows, for the rows that stay."
     codes = inputs.class_codes(y_true, classes)
     weights = None if sample_weight is None else inputs.as_weights(sample_weight[0], "sample_weight")
     bad = np.flatnonzero(codes < 0)
     if len(bad) == 0:
-        return codes, weights, arrays, 0, ()
+        return codes, arrays, dict(sample_weight=weights), ()
     if not drop:
         value = "a missing label" if y_true[bad[0]] is None else repr(y_true[bad[0]])
         shown = ", ".join(repr(c) for c in classes[:6]) + (", …" if len(classes) > 6 else "")
@@ -139,7 +140,7 @@ def _rows(drop, y_true, labels_name, classes, sample_weight, **arrays):
         raise InputError(f"`{labels_name}` must hold at least one valid label: all {len(codes)} rows have none", labels_name, bad)
     arrays = {k: None if v is None else v[keep] for k, v in arrays.items()}
     note = f"{len(bad)} of {len(codes)} rows were left out: their label is missing or no class"
-    return codes[keep], None if weights is None else weights[keep], arrays, len(bad), (note,)
+    return codes[keep], arrays, dict(sample_weight=None if weights is None else weights[keep], n_dropped=len(bad), kept=keep), (note,)
 
 
 def _door(**arguments):
@@ -289,7 +290,7 @@ def _reduce_proba(proba, y_pred, normalized, dtype):
         raise InputError(f"`proba` must have rows that sum to 1 within {tolerance:.2g}, got {total:.6g} at row {worst_row}; {hint}", "proba", [worst_row])
     return argmax, conf, np.clip(q, 0.0, 1.0)
 
-# %% ../nbs/00_profile.ipynb #51d6e9f8
+# %% ../nbs/00_profile.ipynb #3e2cb788
 def from_proba(
     y_true,  # true labels (n,)
     proba,  # probabilities (n, K), one column a class; frames use their column names
@@ -314,8 +315,8 @@ def from_proba(
     labels = _labels(pairs, "y_true")
     classes = _class_list(classes, columns["proba"], labels, array.shape[1], "proba")
     y_pred = _predictions(pairs, classes, None)
-    codes, weights, kept, n_dropped, notes = _rows(drop_invalid_labels, labels, "y_true", classes, pairs["sample_weight"], proba=array, y_pred=y_pred)
-    array, y_pred = kept["proba"], kept["y_pred"]
+    codes, arrays, fields, notes = _rows(drop_invalid_labels, labels, "y_true", classes, pairs["sample_weight"], proba=array, y_pred=y_pred)
+    array, y_pred = arrays["proba"], arrays["y_pred"]
     argmax, conf, q = _reduce_proba(array, y_pred, normalized, dtypes["proba"])
     if not normalized and np.all(array.max(axis=1) == 0):
         raise InputError("`proba` must not be all zero", "proba")
@@ -323,9 +324,9 @@ def from_proba(
     if y_pred is not None:
         notes += _disagreement(y_pred, argmax)
     chosen = argmax if y_pred is None else y_pred
-    return Profile(correct=chosen == codes, conf=conf, classes=classes, y_true=codes, y_pred=chosen, proba=array, sample_weight=weights, n_dropped=n_dropped, notes=notes, held_error_prob=q)
+    return Profile(correct=chosen == codes, conf=conf, classes=classes, y_true=codes, y_pred=chosen, proba=array, notes=notes, held_error_prob=q, **fields)
 
-# %% ../nbs/00_profile.ipynb #297699ac
+# %% ../nbs/00_profile.ipynb #f8c2d9c7
 def _binary(y_true, p_pos, name, pos_label, classes, y_pred, sample_weight, drop, many):
     "What from_positive and from_event share: the class pair, the probability of the positive class, codes, weights."
     pairs, columns, dtypes = _door(y_true=y_true, **{name: p_pos}, y_pred=y_pred, sample_weight=sample_weight)
@@ -345,11 +346,11 @@ def _binary(y_true, p_pos, name, pos_label, classes, y_pred, sample_weight, drop
     elif many and str(pair[0]).startswith("not "):
         labels = np.array([pos if v == pos else pair[0] for v in labels.tolist()], dtype=object)
     y_pred = _predictions(pairs, pair, None)
-    codes, weights, kept, n_dropped, notes = _rows(drop, labels, "y_true", pair, pairs["sample_weight"], p=array, negative=negative, y_pred=y_pred)
+    codes, arrays, fields, notes = _rows(drop, labels, "y_true", pair, pairs["sample_weight"], p=array, negative=negative, y_pred=y_pred)
     notes += _set_back(n_set_back)
-    return pair, kept["p"], kept["negative"], codes, kept["y_pred"], weights, n_dropped, notes, dtypes[name]
+    return pair, arrays["p"], arrays["negative"], codes, arrays["y_pred"], fields, notes, dtypes[name]
 
-# %% ../nbs/00_profile.ipynb #f4ef2d07
+# %% ../nbs/00_profile.ipynb #cbef2b94
 def from_positive(
     y_true,  # true labels (n,)
     p_pos,  # probability of the positive class (n,), (n, 1) or (n, 2)
@@ -365,7 +366,7 @@ def from_positive(
     Where p_pos > 0.5 the positive class is predicted with conf = p_pos, elsewhere the negative class with conf = 1 - p_pos and error_prob = p_pos held exactly.
     Text labels need `pos_label` or `classes`. For the probability of an event as such use `from_event`.
     Errors: InputError for values outside [0, 1], unknown labels, more than two classes, unequal lengths."""
-    pair, p, negative, codes, y_pred, weights, n_dropped, notes, dtype = _binary(
+    pair, p, negative, codes, y_pred, fields, notes, dtype = _binary(
         y_true, p_pos, "p_pos", pos_label, classes, y_pred, sample_weight, drop_invalid_labels, many=False)
     p64 = p.astype(np.float64, copy=False)
     argmax = (p64 > 0.5).astype(np.int64)
@@ -375,7 +376,7 @@ def from_positive(
     notes += _precision(_unresolved(conf, dtype) & (chosen == 1) & ((negative is None) | (q == 0)), dtype)
     if y_pred is not None:
         notes += _disagreement(y_pred, argmax)
-    return Profile(correct=chosen == codes, conf=conf, classes=pair, y_true=codes, y_pred=chosen, proba=p, sample_weight=weights, n_dropped=n_dropped, notes=notes, held_error_prob=q)
+    return Profile(correct=chosen == codes, conf=conf, classes=pair, y_true=codes, y_pred=chosen, proba=p, notes=notes, held_error_prob=q, **fields)
 
 
 def from_event(
@@ -392,10 +393,9 @@ def from_event(
     With more than two labels the event is `pos_label` against the rest.
     Metrics about the predicted class refuse this kind; `profile.top_label()` reduces it.
     Errors: as `from_positive`."""
-    pair, p, negative, codes, _, weights, n_dropped, notes, dtype = _binary(
+    pair, p, negative, codes, _, fields, notes, dtype = _binary(
         y_true, p_event, "p_event", pos_label, classes, None, sample_weight, drop_invalid_labels, many=True)
-    return Profile(correct=codes == 1, conf=p.astype(np.float64, copy=False), kind="event", classes=pair, y_true=codes, proba=p, sample_weight=weights, n_dropped=n_dropped,
-                   notes=notes, held_error_prob=negative)
+    return Profile(correct=codes == 1, conf=p.astype(np.float64, copy=False), kind="event", classes=pair, y_true=codes, proba=p, notes=notes, held_error_prob=negative, **fields)
 
 # %% ../nbs/00_profile.ipynb #1ef420bc
 def from_confidence(
@@ -483,7 +483,7 @@ def _class_probability(logits, k):
         out[rows] = np.exp(block[:, k] - _logsumexp(block))
     return out
 
-# %% ../nbs/00_profile.ipynb #4aaa534a
+# %% ../nbs/00_profile.ipynb #6c1d9d1a
 def from_logits(
     y_true,  # true labels (n,)
     logits,  # raw scores before softmax (n, K), or before the sigmoid (n,)
@@ -513,8 +513,8 @@ def from_logits(
             inputs.refuse("logits", "must leave one class possible", "-inf for all", np.flatnonzero(np.all(array == -np.inf, axis=1)))
         classes = _class_list(classes, columns["logits"], labels, array.shape[1], "logits")
     y_pred = _predictions(pairs, classes, None)
-    codes, weights, kept, n_dropped, notes = _rows(drop_invalid_labels, labels, "y_true", classes, pairs["sample_weight"], logits=array, y_pred=y_pred)
-    array, y_pred = kept["logits"], kept["y_pred"]
+    codes, arrays, fields, notes = _rows(drop_invalid_labels, labels, "y_true", classes, pairs["sample_weight"], logits=array, y_pred=y_pred)
+    array, y_pred = arrays["logits"], arrays["y_pred"]
     if array.ndim == 1:
         margin = array.astype(np.float64, copy=False)
         argmax = (margin > 0).astype(np.int64)
@@ -525,8 +525,7 @@ def from_logits(
         chosen = argmax if y_pred is None else y_pred
     if y_pred is not None:
         notes += _disagreement(y_pred, argmax)
-    return Profile(correct=chosen == codes, conf=expit(-s), classes=classes, y_true=codes, y_pred=chosen, logits=array, sample_weight=weights, log_error_prob=log_expit(s),
-                   n_dropped=n_dropped, notes=notes, held_error_prob=expit(s))
+    return Profile(correct=chosen == codes, conf=expit(-s), classes=classes, y_true=codes, y_pred=chosen, logits=array, log_error_prob=log_expit(s), notes=notes, held_error_prob=expit(s), **fields)
 
 
 for _constructor in (from_proba, from_positive, from_event, from_confidence, from_logits):
