@@ -192,19 +192,28 @@ def _quantiles(x, cumulative, levels):
     share = np.maximum(position - lower, 0.0)
     return x[left] + (x[right] - x[left]) * share
 
-# %% ../../nbs/metrics/16_cox.ipynb #b9ce097a
-def _distances(p, frac, n_anchors, metric):
+# %% ../../nbs/metrics/16_cox.ipynb #27eb3acb
+def _per_value(c, y, w):
+    "Distinct confidences in ascending order, how often each counts, and how many of those are events."
+    if w is not None and w.min() <= 0:
+        c, y, w = c[w > 0], y[w > 0], w[w > 0]
+    order = np.argsort(c)
+    x = c[order]
+    first = np.flatnonzero(np.concatenate([[True], x[1:] != x[:-1]]))
+    x = x[first]
+    rows = np.ones(len(order)) if w is None else w[order]
+    mass = np.add.reduceat(rows, first)
+    rows *= y[order]
+    return x, mass, np.add.reduceat(rows, first)
+
+
+def _distances(p, frac, n_anchors):
     "Distinct confidences, their weights, and |loess - conf| at each."
     if not (isinstance(frac, (int, float)) and 0 < frac <= 1):
         raise InputError(f"`frac` must be a number in (0, 1], got {frac!r}", "frac")
     if not (isinstance(n_anchors, (int, np.integer)) and n_anchors >= 2):
         raise InputError(f"`n_anchors` must be a whole number of at least 2, got {n_anchors!r}", "n_anchors")
-    c, y, w = p.conf, p.correct, p.sample_weight
-    if w is not None:
-        c, y, w = c[w > 0], y[w > 0], w[w > 0]
-    x, where = np.unique(c, return_inverse=True)
-    mass = np.bincount(where, w, len(x)).astype(np.float64)
-    events = np.bincount(where, y if w is None else w * y, len(x))
+    x, mass, events = _per_value(p.conf, p.correct, p.sample_weight)
     cumulative = np.concatenate([[0.0], np.cumsum(mass)])
     at = x if len(x) <= n_anchors else np.unique(_quantiles(x, cumulative, np.linspace(0.0, 1.0, n_anchors)))
     total = cumulative[-1]
@@ -212,7 +221,7 @@ def _distances(p, frac, n_anchors, metric):
     fit = _local_lines(x, mass, events, at, *_windows(x, cumulative, at, need))
     return x, mass, np.abs((fit if at is x else np.interp(x, at, fit)) - x)
 
-# %% ../../nbs/metrics/16_cox.ipynb #4b0f5350
+# %% ../../nbs/metrics/16_cox.ipynb #cc8d3d21
 def ici(
     p: Profile,  # profile
     *,
@@ -224,7 +233,7 @@ def ici(
     Direction: lower is better. Always defined; the curve may leave [0, 1].
     Errors: InputError for frac outside (0, 1] or fewer than two anchors.
     Source: Austin and Steyerberg 2019. Departure: the line of R's lowess where their code uses R's loess, a parabola; no robustness steps."""
-    x, mass, distance = _distances(check_profile(p, "ici"), frac, n_anchors, "ici")
+    x, mass, distance = _distances(check_profile(p, "ici"), frac, n_anchors)
     return float(mass @ distance / mass.sum())
 
 
@@ -251,7 +260,7 @@ def ici_summary(
     """ICI with median, 90 % quantile and maximum of the same distances.
 
     Errors: as ici. Source: Austin and Steyerberg 2019."""
-    x, mass, distance = _distances(check_profile(p, "ici_summary"), frac, n_anchors, "ici_summary")
+    x, mass, distance = _distances(check_profile(p, "ici_summary"), frac, n_anchors)
     order = np.argsort(distance)
     e50, e90 = _quantiles(distance[order], np.concatenate([[0.0], np.cumsum(mass[order])]), np.array([0.5, 0.9]))
     return ICISummary(ici=float(mass @ distance / mass.sum()), e50=float(e50), e90=float(e90), e_max=float(distance.max()), n=int(p.total) if p.sample_weight is None else float(p.total))
