@@ -51,7 +51,7 @@ def _writable(path, option):
     if path is not None and path.is_dir():
         raise InputError(f"{option}: {path} is a folder", option)
 
-# %% ../nbs/cli.ipynb #3f430f89
+# %% ../nbs/cli.ipynb #588ef851
 @app.command(help="Assess a file of predictions (CSV, Parquet, JSON lines). Name the columns: --y-true with --proba, --event or --logits; or --correct with --conf.")
 def report(
     file: Annotated[Path, typer.Argument(help="The predictions: .csv, .tsv, .parquet or .jsonl.", show_default=False)],
@@ -84,10 +84,7 @@ def report(
             warnings.simplefilter("ignore")  # the profile's notes say the same
             profile = profile_from_frame(frame, y_true=y_true, proba=proba or (), event=event, logits=logits or (), correct=correct, conf=conf, one_hot=one_hot or (), classes=classes or (),
                                          pos_label=pos_label, y_pred=y_pred, sample_weight=weight, drop_invalid_labels=drop_invalid_labels)
-        groups = None if by is None else texts(frame, by)
-        if groups is not None and profile.kept is not None:
-            groups = groups[profile.kept]
-        result = make_report(profile, by=groups, decision=decision, title=file.name, n_bins=n_bins)
+        result = make_report(profile, by=None if by is None else texts(frame, by), decision=decision, title=file.name, n_bins=n_bins)
         if html:
             result.to_html(html)
         if json_:

@@ -15,7 +15,7 @@ from ..profile import Profile, check_profile
 from . import html
 from .report import Report, report
 
-# %% ../../nbs/reporting/06_compare.ipynb #638e52dc
+# %% ../../nbs/reporting/06_compare.ipynb #186c6b4d
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
     "Reports on several profiles of the same rows; see compare."
@@ -28,8 +28,7 @@ class Comparison:
         "pandas frame: one row a headline metric, one column a profile."
         import pandas as pd
 
-        columns = {name: {m["label"]: m["value"] for m in r.metrics if m["group"] == "headline"} for name, r in self.reports.items()}
-        return pd.DataFrame(columns)
+        return pd.DataFrame({name: {**_counts(r), **{m["label"]: m["value"] for m in r.metrics if m["group"] == "headline"}} for name, r in self.reports.items()})
 
     @property
     def verdicts(self) -> dict:
@@ -73,6 +72,12 @@ class Comparison:
 
     def __repr__(self):
         return f"Comparison of {', '.join(self.reports)}"
+
+
+def _counts(r):
+    "What the verdict rests on: errors, and those that the model had called impossible."
+    s = r.verdict.basis
+    return {"errors": float(s.n_errors), f"errors with 1 − conf at or below {s.eps:g}": float(s.n_clipped_errors)}
 
 
 def compare(
