@@ -148,7 +148,7 @@ class Parameter:
         allowed = f"  # one of: {', '.join(map(str, self.choices))}" if self.choices and "." in self.comment and str(self.choices[0]) not in self.comment else ""
         return f"{self.name}: {self.type} = {self.default!r}" + (f"  # {self.comment}" if self.comment else "") + allowed
 
-# %% ../../nbs/lab/04_runner.ipynb #280de0c5
+# %% ../../nbs/lab/04_runner.ipynb #17ca8e94
 @functools.cache
 def _loader():
     "A YAML 1.2 (core schema) loader."
@@ -158,10 +158,11 @@ def _loader():
         yaml_implicit_resolvers = {}
 
         def construct_mapping(self, node, deep=False):
-            names = [k.value for k, _ in node.value]
-            twice = [n for n in names if names.count(n) > 1]
-            if twice:
-                raise yaml.constructor.ConstructorError(None, None, f"`{twice[0]}` is given twice", node.start_mark)
+            seen = set()
+            for key, _ in node.value:
+                if str(key.value) in seen:
+                    raise yaml.constructor.ConstructorError(None, None, f"`{key.value}` is given twice", key.start_mark)
+                seen.add(str(key.value))
             return super().construct_mapping(node, deep)
 
     def number(loader, node):
