@@ -61,6 +61,7 @@ setup(
     url=cfg["git_url"],
     python_requires=f">={cfg['min_python']}",
     packages=["cwcal", *sorted(f"cwcal.{p.parent.name}" for p in (here / "cwcal").glob("*/__init__.py"))],
+    package_data={"cwcal.lab": ["paper/*.csv", "paper/README.md"]},
     install_requires=requirements("requirements"),
     extras_require={
         "demo": requirements("demo_requirements"),
