@@ -31,12 +31,12 @@ def _version(show: bool):
 def _main(version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")] = False):
     pass
 
-# %% ../nbs/cli.ipynb #c9208755
+# %% ../nbs/cli.ipynb #88b1f1fc
 def _fail(error, frame_path=None):
     "One line on the error stream, exit code 2."
     text = str(error).replace("drop_invalid_labels=True leaves such rows out and counts them", "--drop-invalid-labels leaves such rows out and counts them")
     for word, option in (("`y_true` or `one_hot`", "--y-true or --one-hot"), ("`pos_label`", "--pos-label"), ("`classes`", "--classes"), ("`one_hot`", "--one-hot"), ("`correct`", "--correct"),
-                         ("`proba`, `event`, `logits` and `conf`", "--proba, --event, --logits and --conf"), ("`conf`", "--conf")):
+                         ("`proba`, `event`, `logits` and `conf`", "--proba, --event, --logits and --conf"), ("`conf`", "--conf"), ("use Profile.from_logits", "use --logits")):
         text = text.replace(word, option)
     if frame_path is not None and len(getattr(error, "rows", ())) and Path(frame_path).suffix.lower() in (".csv", ".tsv", ".txt"):
         text = text.replace(f"at row {error.rows[0]}", f"at row {error.rows[0]}, line {error.rows[0] + 2}", 1)
@@ -98,7 +98,7 @@ def report(
         if path:
             print(f"wrote {path}")
 
-# %% ../nbs/cli.ipynb #eb1a23b2
+# %% ../nbs/cli.ipynb #67194cd0
 _COLOUR = {"overconfident": "red", "suspect": "yellow", "no evidence": "green"}
 _GROUP_NUMBERS = {"accuracy": "accuracy", "CSR": "csr", "P_risk": "risk_probability", "ECE": "expected_calibration_error"}  # what fits in 80 columns
 
@@ -160,15 +160,12 @@ def show(result):
 
 def show_comparison(result):
     "Print a comparison: one column a profile."
-    from cwcal.reporting.html import number
-
-    console = _console()
+    console, table = _console(), _table("", *result.reports)
+    table.columns[0].no_wrap = True
+    for label, cells in result.rows():
+        table.add_row(label, *cells)
     console.print(result.title)
     console.print()
-    table = _table("", *result.reports)
-    table.add_row("verdict", *result.verdicts.values())
-    for label, row in zip(result.table.index, result.table.to_numpy()):
-        table.add_row(label, *(number(v) for v in row))
     console.print(table)
 
 # %% ../nbs/cli.ipynb #d95c9fcd
@@ -191,7 +188,7 @@ def demo(
     show_comparison(result)
     print(f"wrote {html}")
 
-# %% ../nbs/cli.ipynb #6b451bca
+# %% ../nbs/cli.ipynb #47537bb3
 def main():
     "Entry point of the `cwcal` command."
-    app()
+    app(prog_name="cwcal")
