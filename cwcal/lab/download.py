@@ -181,7 +181,7 @@ def _arff(file):
     names = [line.split(None, 1)[1].strip().replace("\t", " ").split(" ")[0].strip("'\"") for line in lines[:start] if line.lower().startswith("@attribute")]
     return pd.read_csv(io.StringIO("\n".join(lines[start + 1:])), header=None, names=names)
 
-# %% ../../nbs/lab/07_download.ipynb #c6160241
+# %% ../../nbs/lab/07_download.ipynb #a7ae294f
 _ADULT = "age workclass fnlwgt education education-num marital-status occupation relationship race sex capital-gain capital-loss hours-per-week native-country target".split()
 _LIVER = ["Age", "Gender", "TB", "DB", "Alkphos", "Sgpt", "Sgot", "TP", "ALB", "A/G Ratio", "target"]
 _COVERTYPE = ("Elevation Aspect Slope Horizontal_Distance_To_Hydrology Vertical_Distance_To_Hydrology Horizontal_Distance_To_Roadways Hillshade_9am Hillshade_Noon Hillshade_3pm Horizontal_Distance_To_Fire_Points".split()
@@ -241,7 +241,7 @@ def _read_cifar(file):
     import pandas as pd
 
     parts = []
-    with tarfile.open(file) as archive:
+    with tarfile.open(file, mode="r:gz") as archive:
         for part in [f"data_batch_{k}" for k in range(1, 6)] + ["test_batch"]:
             member = next(m for m in archive.getmembers() if m.name.endswith(f"{part}.bin"))
             parts.append(np.frombuffer(archive.extractfile(member).read(), dtype=np.uint8).reshape(-1, 3073))
