@@ -496,6 +496,19 @@ def test_prepared_files(prepared, name):
         assert not any("never saw" in n for n in s.notes) and min(s.sizes.values()) > 0.04 * d.n, (by, s)
 
 
+def test_what_the_table_of_shifts_says(prepared):
+    def rates(name, by):
+        d = load_dataset(name, prepared)
+        s, positive = shifted_split(d, by), d.classes.index(d.info.pos_label)
+        return (d.codes[s.test] == positive).mean(), (d.codes[s.shifted] == positive).mean()
+
+    same, shifted = rates("diabetes", "age")
+    assert 1.8 < shifted / same < 2.2
+    same, shifted = rates("bank_marketing", "month")
+    assert shifted > 1.5 * same
+    assert rates("naticusdroid", "permissions")[1] > 0.6
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["cifar10", "mnist", "covertype"])
 def test_prepared_large_files(prepared, name):
