@@ -96,7 +96,7 @@ def _empty(label, reason):
     "A slice without a row."
     return dict(group=label, n=0, n_errors=0) | dict.fromkeys(("accuracy", "accuracy_low", "accuracy_high", *list(COLUMNS)[1:], "z", "p_adjusted"), math.nan) | dict(verdict="too few", reason=reason)
 
-# %% ../../nbs/decisions/04_slices.ipynb #c75ff453
+# %% ../../nbs/decisions/04_slices.ipynb #16de84bd
 @dataclass(frozen=True, eq=False, repr=False)
 class Slices:
     "The judgement of every slice; see group_slices, class_slices, score_slices."
@@ -127,13 +127,11 @@ class Slices:
         judged, worst = self.judged, self.worst
         flagged = sum(r["verdict"] == "overconfident" for r in judged)
         text = f"{_count(len(self.rows), self.what)} looked at; {len(judged)} had enough data for a verdict and {flagged} of them came out overconfident."
-        if worst is None:
-            return text
-        text += f" Worst is {str(worst['group'])!r}: CSR {worst['csr']:.4g}, P_risk {_below_one(worst['risk_probability'])}"
-        if len(judged) == 1:
-            return text + ". It is the only one judged, so that nothing is adjusted."
-        return text + (f"; adjusted for {len(judged)} looks (Holm) its p-value is {worst['p_adjusted']:.2g}. Each verdict stands on its own: were all {len(judged)} calibrated, "
-                       f"at least one would come out overconfident by chance with probability {1 - OVERCONFIDENT ** len(judged):.0%}.")
+        if worst is not None:
+            looks = f"; adjusted for {len(judged)} looks (Holm) its p-value is {worst['p_adjusted']:.2g}" if len(judged) > 1 else ", the only one judged"
+            text += f" Worst is {str(worst['group'])!r}: CSR {worst['csr']:.4g}, P_risk {_below_one(worst['risk_probability'])}{looks}."
+        text += " Each verdict stands on its own: about one calibrated slice in twenty comes out overconfident by chance"
+        return text + (f", at least one of {len(judged)} with probability {1 - OVERCONFIDENT ** len(judged):.0%}." if len(judged) > 1 else ".")
 
     def to_dict(self) -> dict:
         "Plain Python values; what is not finite is None, with its reason beside it."
