@@ -31,12 +31,12 @@ def _version(show: bool):
 def _main(version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")] = False):
     pass
 
-# %% ../nbs/cli.ipynb #c9208755
+# %% ../nbs/cli.ipynb #88b1f1fc
 def _fail(error, frame_path=None):
     "One line on the error stream, exit code 2."
     text = str(error).replace("drop_invalid_labels=True leaves such rows out and counts them", "--drop-invalid-labels leaves such rows out and counts them")
     for word, option in (("`y_true` or `one_hot`", "--y-true or --one-hot"), ("`pos_label`", "--pos-label"), ("`classes`", "--classes"), ("`one_hot`", "--one-hot"), ("`correct`", "--correct"),
-                         ("`proba`, `event`, `logits` and `conf`", "--proba, --event, --logits and --conf"), ("`conf`", "--conf")):
+                         ("`proba`, `event`, `logits` and `conf`", "--proba, --event, --logits and --conf"), ("`conf`", "--conf"), ("use Profile.from_logits", "use --logits")):
         text = text.replace(word, option)
     if frame_path is not None and len(getattr(error, "rows", ())) and Path(frame_path).suffix.lower() in (".csv", ".tsv", ".txt"):
         text = text.replace(f"at row {error.rows[0]}", f"at row {error.rows[0]}, line {error.rows[0] + 2}", 1)
@@ -188,7 +188,7 @@ def demo(
     show_comparison(result)
     print(f"wrote {html}")
 
-# %% ../nbs/cli.ipynb #6b451bca
+# %% ../nbs/cli.ipynb #47537bb3
 def main():
     "Entry point of the `cwcal` command."
-    app()
+    app(prog_name="cwcal")

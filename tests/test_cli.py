@@ -18,8 +18,10 @@ def cwcal(tmp_path, monkeypatch, capsys):
     "Run the command in this process, in an empty folder: (exit code, output, errors)."
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("NO_COLOR", "1")
 
     def run(*arguments):
+        "No colours: rich would break words apart."
         try:
             app([str(a) for a in arguments], standalone_mode=True)
             code = 0
@@ -95,16 +97,16 @@ def test_bad_data_is_one_line_and_exit_code_two(cwcal, text, arguments, said):
 @pytest.mark.parametrize("arguments, said", [
     (["report", "none.csv", "--y-true", "y", "--proba", "p"], "no such file"),
     (["report", "cases.csv", "--y-true", "y", "--proba", "p", "--html", "nowhere/page.html"], "--html: the folder nowhere does not exist"),
-    (["report", "cases.csv", "--y-true", "y", "--proba", "p", "--n-bins", "1e1"], "1e1"),
-    (["report", "cases.csv", "--y-true", "y", "--proba", "p", "--n-bins", "0"], "0"),
+    (["report", "cases.csv", "--y-true", "y", "--proba", "p", "--n-bins", "1e1"], "--n-bins"),
+    (["report", "cases.csv", "--y-true", "y", "--proba", "p", "--n-bins", "0"], "--n-bins"),
     (["report", "cases.csv", "--colour"], "--colour"),
-    (["report"], "FILE"),
+    (["report"], "Missing argument"),
     (["repot"], "repot"),
 ])
 def test_bad_usage_is_exit_code_two(cwcal, arguments, said):
     write(cwcal.folder, "cases.csv", CASES)
     code, _, err = cwcal(*arguments)
-    assert code == 2 and said in err
+    assert code == 2 and said in ' '.join(err.replace('│', ' ').split())
 
 
 def test_an_output_that_cannot_be_written_leaves_nothing(cwcal):

@@ -6,7 +6,7 @@
 __all__ = ['BOTH', 'TOP', 'UNIT', 'METRICS', 'Z95', 'Metric', 'metric', 'why_not', 'available', 'compute', 'compute_interval',
            'metrics_table']
 
-# %% ../../nbs/reporting/01_registry.ipynb #4b65ca2c
+# %% ../../nbs/reporting/01_registry.ipynb #ccea2d12
 import math
 import warnings
 from dataclasses import dataclass
@@ -15,16 +15,21 @@ from typing import Callable, Optional
 
 import numpy as np
 
-from ..inputs import InputError, UndefinedMetricWarning
+from ..inputs import InputError, UndefinedMetricWarning, undefined
 from ..metrics import weighted
 from ..metrics.adaptive import ad_ece, debiased_ece, sweep_ece
 from ..metrics.binned import binomial_interval, expected_calibration_error
 from ..metrics.csr import csr, csr_lower_bound, csr_summary, csr_zscore, risk_probability
+from ..metrics.cox import cox_calibration, ici
 from ..metrics.cumulative import ecce_mad, ecce_r, ecce_test
+from ..metrics.cwsa import cwsa, cwsa_plus
 from ..metrics.ecd import ecd, ecd_test
 from ..metrics.eci import eci
+from ..metrics.isotonic_distance import isotonic_distance
 from ..metrics.roc import auc, auc_gain, auc_se, cw_auc
 from ..metrics.scores import brier_score, corp_decomposition, log_loss, mean_entropy, murphy_decomposition, sharpness, spiegelhalter_test
+from ..metrics.smooth import smooth_ece
+from ..metrics.smooth_logit import logit_smoothed_ece
 from ..metrics.tcal import t_cal_statistic, t_cal_test
 from ..metrics.tce import tce
 from ..profile import Profile, check_profile
@@ -51,7 +56,7 @@ class Metric:
     options: tuple = ()  # options of the report that the function takes, such as "n_bins"
     caveat: Optional[Callable] = None  # Profile -> a sentence on what the value rests on, or None
 
-# %% ../../nbs/reporting/01_registry.ipynb #03d214cc
+# %% ../../nbs/reporting/01_registry.ipynb #4283046d
 def _accuracy_interval(p):
     low, high = binomial_interval([weighted.accuracy(p)], [p.total])
     return low[0], high[0]
@@ -75,11 +80,18 @@ def _clip_caveat(p):
             f"and carry {s.n_clipped_errors / s.eps / s.n / s.csr:.1%} of the value {s.csr:.6g}; a smaller eps gives a larger value")
 
 
+def _t_cal_p(p):
+    "A thousand draws of a million rows take a minute: a report does not wait for them."
+    if p.n > 200_000:
+        return undefined("t_cal_p", f"a report does not run this test on {p.n:,} rows, more than 200,000; call t_cal_test")
+    return t_cal_test(p, random_state=0).p_value
+
+
 def _log_loss_caveat(p):
     n = p.sum(np.where(p.correct, p.conf, p.error_prob) == 0)
     return f"{n:g} row{'s' * (n != 1)} gave what happened the probability 0; log_loss(profile, eps=1e-8) clips it and says how much of the value is the clip's" if n and math.isinf(log_loss(p)) else None
 
-# %% ../../nbs/reporting/01_registry.ipynb #e3274993
+# %% ../../nbs/reporting/01_registry.ipynb #fb305794
 BOTH, TOP, UNIT = ("top_label", "event"), ("top_label",), (0.0, 1.0)
 
 
@@ -130,9 +142,18 @@ METRICS = (
                  ("ecce_mad", "ECCE-MAD", ecce_mad, 0.0, "lower", "arXiv 2205.09680"),
                  ("ecce_r", "ECCE-R", ecce_r, 0.0, "lower", "arXiv 2205.09680"),
                  ("ecce_p", "p-value of ECCE-MAD", lambda p: ecce_test(p).p_value, None, "higher", "arXiv 2205.09680")),
+    *_comparison("metrics/08_smooth", ("smooth_ece", "smooth ECE", smooth_ece, 0.0, "lower", "arXiv 2309.12236")),
+    *_comparison("metrics/08_smooth_logit", ("logit_smoothed_ece", "logit-smoothed ECE, sigma 0.1", logit_smoothed_ece, 0.0, "lower", "arXiv 2402.10046")),
+    *_comparison("metrics/08_isotonic_distance", ("isotonic_distance", "isotonic distance (MCalDist)", isotonic_distance, 0.0, "lower", "arXiv 2605.01796 Table 7")),
     *_comparison("metrics/09_tce", ("tce", "TCE in per cent, blocks of 10 to 1000 rows", tce, 0.0, "lower", "arXiv 2306.14343"), weighted=False),
     *_comparison("metrics/10_tcal", ("t_cal_statistic", "T-Cal estimate, 16 bins (squared l2)", t_cal_statistic, 0.0, "lower", "arXiv 2203.01850")),
-    *_comparison("metrics/10_tcal", ("t_cal_p", "p-value of the adaptive T-Cal test", lambda p: t_cal_test(p, random_state=0).p_value, None, "higher", "arXiv 2203.01850"), weighted=False),
+    *_comparison("metrics/10_tcal", ("t_cal_p", "p-value of the adaptive T-Cal test", _t_cal_p, None, "higher", "arXiv 2203.01850"), weighted=False),
+    Metric("cwsa", "CWSA, tau 0.5", cwsa, 1.0, "higher", TOP, page="metrics/11_cwsa", source="arXiv 2505.18622; arXiv 2605.01796 Table 7"),
+    Metric("cwsa_plus", "CWSA+, tau 0.5", cwsa_plus, 1.0, "higher", TOP, page="metrics/11_cwsa", source="arXiv 2505.18622; arXiv 2605.01796 Table 7"),
+    *_comparison("metrics/16_cox",
+                 ("cox_slope", "calibration slope", lambda p: cox_calibration(p).slope, 1.0, "target", "Cox 1958"),
+                 ("cox_intercept", "calibration intercept, in the large", lambda p: cox_calibration(p).intercept_in_the_large, 0.0, "target", "Cox 1958"),
+                 ("ici", "integrated calibration index (ICI)", ici, 0.0, "lower", "Austin, Steyerberg 2019")),
     *(Metric(name, f"{label}, macro", getattr(weighted, name), 1.0, "higher", TOP, needs=("labels",), page="metrics/02_weighted", source=source) for name, label, source in (
         ("precision", "precision", "arXiv 2605.01796 section 2.2"), ("cw_precision", "cw-precision", "arXiv 2605.01796 Proposition 11"),
         ("recall", "recall", "arXiv 2605.01796 section 2.2"), ("cw_recall", "cw-recall", "arXiv 2605.01796 Proposition 11"),
