@@ -89,7 +89,7 @@ def csr_sigma(
     with np.errstate(divide="ignore"):
         return float(np.sqrt(p.sum((1.0 - q) / q)) / p.total)
 
-# %% ../../nbs/metrics/01_csr.ipynb #e4fad04f
+# %% ../../nbs/metrics/01_csr.ipynb #6b1904af
 def csr_zscore(
     p: Profile,  # top-label profile
     eps: float = 1e-8,  # smallest error probability; 0: no clipping
@@ -107,10 +107,12 @@ def _zscore(p, value, sigma, eps, metric):
     if not 0 < sigma < np.inf:
         return undefined(metric, f"sigma of CSR is {sigma:g}, so there is no spread to measure against")
     if p.sum(_clipped(p, eps)) == p.total:
-        return undefined(metric, f"every row is clipped at eps = {eps:g}, so the spread is the clip's and not the data's")
+        errors = p.sum(~p.correct)
+        evidence = f"; {errors:g} of {p.total:g} answers given as certain are wrong, which calibration would allow with probability at most {min(1.0, p.total * eps):.2g}" if errors else ""
+        return undefined(metric, f"every row is clipped at eps = {eps:g}, so the spread is the clip's and not the data's{evidence}")
     return (value - 1.0) / sigma
 
-# %% ../../nbs/metrics/01_csr.ipynb #4a83f283
+# %% ../../nbs/metrics/01_csr.ipynb #34879457
 def risk_probability(
     p: Profile,  # top-label profile
     method: str = "normal",  # "normal": the paper's normal approximation
@@ -131,7 +133,7 @@ def risk_probability(
 def _risk(value, z):
     from scipy.special import ndtr
 
-    return float("nan") if np.isnan(z) else float(ndtr(z)) if value > 1 else 0.0
+    return float("nan") if np.isnan(z) else float(ndtr(z)) if value > 1 + 1e-12 else 0.0  # a CSR of 1 must not exceed 1 by rounding
 
 # %% ../../nbs/metrics/01_csr.ipynb #32134eb7
 def csr_lower_bound(
