@@ -31,12 +31,12 @@ def _version(show: bool):
 def _main(version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")] = False):
     pass
 
-# %% ../nbs/cli.ipynb #c9208755
+# %% ../nbs/cli.ipynb #88b1f1fc
 def _fail(error, frame_path=None):
     "One line on the error stream, exit code 2."
     text = str(error).replace("drop_invalid_labels=True leaves such rows out and counts them", "--drop-invalid-labels leaves such rows out and counts them")
     for word, option in (("`y_true` or `one_hot`", "--y-true or --one-hot"), ("`pos_label`", "--pos-label"), ("`classes`", "--classes"), ("`one_hot`", "--one-hot"), ("`correct`", "--correct"),
-                         ("`proba`, `event`, `logits` and `conf`", "--proba, --event, --logits and --conf"), ("`conf`", "--conf")):
+                         ("`proba`, `event`, `logits` and `conf`", "--proba, --event, --logits and --conf"), ("`conf`", "--conf"), ("use Profile.from_logits", "use --logits")):
         text = text.replace(word, option)
     if frame_path is not None and len(getattr(error, "rows", ())) and Path(frame_path).suffix.lower() in (".csv", ".tsv", ".txt"):
         text = text.replace(f"at row {error.rows[0]}", f"at row {error.rows[0]}, line {error.rows[0] + 2}", 1)
@@ -51,7 +51,7 @@ def _writable(path, option):
     if path is not None and path.is_dir():
         raise InputError(f"{option}: {path} is a folder", option)
 
-# %% ../nbs/cli.ipynb #3f430f89
+# %% ../nbs/cli.ipynb #588ef851
 @app.command(help="Assess a file of predictions (CSV, Parquet, JSON lines). Name the columns: --y-true with --proba, --event or --logits; or --correct with --conf.")
 def report(
     file: Annotated[Path, typer.Argument(help="The predictions: .csv, .tsv, .parquet or .jsonl.", show_default=False)],
@@ -84,10 +84,7 @@ def report(
             warnings.simplefilter("ignore")  # the profile's notes say the same
             profile = profile_from_frame(frame, y_true=y_true, proba=proba or (), event=event, logits=logits or (), correct=correct, conf=conf, one_hot=one_hot or (), classes=classes or (),
                                          pos_label=pos_label, y_pred=y_pred, sample_weight=weight, drop_invalid_labels=drop_invalid_labels)
-        groups = None if by is None else texts(frame, by)
-        if groups is not None and profile.kept is not None:
-            groups = groups[profile.kept]
-        result = make_report(profile, by=groups, decision=decision, title=file.name, n_bins=n_bins)
+        result = make_report(profile, by=None if by is None else texts(frame, by), decision=decision, title=file.name, n_bins=n_bins)
         if html:
             result.to_html(html)
         if json_:
@@ -101,7 +98,7 @@ def report(
         if path:
             print(f"wrote {path}")
 
-# %% ../nbs/cli.ipynb #eb1a23b2
+# %% ../nbs/cli.ipynb #67194cd0
 _COLOUR = {"overconfident": "red", "suspect": "yellow", "no evidence": "green"}
 _GROUP_NUMBERS = {"accuracy": "accuracy", "CSR": "csr", "P_risk": "risk_probability", "ECE": "expected_calibration_error"}  # what fits in 80 columns
 
@@ -163,15 +160,12 @@ def show(result):
 
 def show_comparison(result):
     "Print a comparison: one column a profile."
-    from cwcal.reporting.html import number
-
-    console = _console()
+    console, table = _console(), _table("", *result.reports)
+    table.columns[0].no_wrap = True
+    for label, cells in result.rows():
+        table.add_row(label, *cells)
     console.print(result.title)
     console.print()
-    table = _table("", *result.reports)
-    table.add_row("verdict", *result.verdicts.values())
-    for label, row in zip(result.table.index, result.table.to_numpy()):
-        table.add_row(label, *(number(v) for v in row))
     console.print(table)
 
 # %% ../nbs/cli.ipynb #d95c9fcd
@@ -194,7 +188,7 @@ def demo(
     show_comparison(result)
     print(f"wrote {html}")
 
-# %% ../nbs/cli.ipynb #6b451bca
+# %% ../nbs/cli.ipynb #47537bb3
 def main():
     "Entry point of the `cwcal` command."
-    app()
+    app(prog_name="cwcal")

@@ -280,9 +280,14 @@ def test_several_groups_are_said_to_be_several():
     assert report(hundred(15)).groups is None and report(hundred(15)).to_dict()["groups"] is None
 
 
+def test_by_may_be_given_for_the_rows_that_were_left_out_too():
+    dropped = Profile.from_positive([1, None, 0], [0.7, 0.4, 0.2], drop_invalid_labels=True)
+    for by in (["a", "b", "c"], ["a", "c"]):
+        assert report(dropped, by=by).groups["n"].to_dict() == {"a": 1, "c": 1}
+
+
 def test_by_is_checked():
-    dropped = Profile.from_positive([1, 0, None], [0.7, 0.2, 0.4], drop_invalid_labels=True)
-    for call, text in [(lambda: report(hundred(15), by=["a"] * 99), "`by` must have as many rows as `profile`, got 99 and 100"), (lambda: report(dropped, by=list("aba")), "left out 1 rows"),
+    for call, text in [(lambda: report(hundred(15), by=["a"] * 99), "`by` must have as many rows as `profile`, got 99 and 100"),
                        (lambda: report(hundred(15), by=np.ones((100, 2))), "`by` must have one value a row"), (lambda: report(hundred(15), by="ward"), "`by` must be an array"),
                        (lambda: report(hundred(15, n=2000), by=np.arange(2000.0)), "at most 1000 distinct values, got 2000")]:
         with pytest.raises(InputError, match=re.escape(text)) as caught:

@@ -15,11 +15,11 @@ from ..compiled import compiled
 from ..inputs import InputError, undefined
 from ..profile import Profile, check_profile
 
-# %% ../../nbs/metrics/10_tcal.ipynb #9a4f6f55
+# %% ../../nbs/metrics/10_tcal.ipynb #3195c0e1
 def t_cal_statistic(
     p: Profile,  # top-label or event profile
     *,
-    level: int = 4,  # b: the bins are 2**b, of width 2**-b
+    level: int = 4,  # b: 2^b bins of width 2^-b
 ) -> float:  # at most 1, negative values possible
     """Debiased estimate of the squared l2 calibration error on 2**level equal-width bins.
 

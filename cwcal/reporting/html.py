@@ -85,7 +85,7 @@ def write_whole(
         raise
     return path
 
-# %% ../../nbs/reporting/04_html.ipynb #b8edd666
+# %% ../../nbs/reporting/04_html.ipynb #46edd960
 _STYLE = """
 .cwcal-report { color: inherit; font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; overflow-wrap: anywhere; max-width: 1080px; }
 .cwcal-report h1 { font-size: 1.6em; line-height: 1.2; margin: 0 0 .5em; }
@@ -127,7 +127,7 @@ body { margin: 0; padding: 28px 20px 60px; background: #fff; color: #1b2127; }
 @media print { body { padding: 0; } }
 """
 
-_WORSE = {"lower": "lower is better", "higher": "higher is better", "target": "worse on both sides"}
+_WORSE = {"lower": "lower is better", "higher": "higher is better", "target": "worse on both sides", "none": "neither way is better"}
 
 # %% ../../nbs/reporting/04_html.ipynb #f43a611f
 def _interval(m):
