@@ -32,12 +32,13 @@ def _version(show: bool):
 def _main(version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")] = False):
     pass
 
-# %% ../nbs/cli.ipynb #88b1f1fc
+# %% ../nbs/cli.ipynb #ca04034c
 def _fail(error, frame_path=None):
     "One line on the error stream, exit code 2."
     text = str(error).replace("drop_invalid_labels=True leaves such rows out and counts them", "--drop-invalid-labels leaves such rows out and counts them")
     for word, option in (("`y_true` or `one_hot`", "--y-true or --one-hot"), ("`pos_label`", "--pos-label"), ("`classes`", "--classes"), ("`one_hot`", "--one-hot"), ("`correct`", "--correct"),
-                         ("`proba`, `event`, `logits` and `conf`", "--proba, --event, --logits and --conf"), ("`conf`", "--conf"), ("use Profile.from_logits", "use --logits")):
+                         ("`proba`, `event`, `logits` and `conf`", "--proba, --event, --logits and --conf"), ("`conf`", "--conf"), ("use Profile.from_logits", "use --logits"),
+                         ("`max_csr_upper`", "--max-csr-upper"), ("`max_ece_upper`", "--max-ece-upper"), ("`alpha`", "--alpha")):
         text = text.replace(word, option)
     if frame_path is not None and len(getattr(error, "rows", ())) and Path(frame_path).suffix.lower() in (".csv", ".tsv", ".txt"):
         text = text.replace(f"at row {error.rows[0]}", f"at row {error.rows[0]}, line {error.rows[0] + 2}", 1)
@@ -253,13 +254,26 @@ def check(
     _wrote(json_)
     raise typer.Exit(result.exit_code)
 
-# %% ../nbs/cli.ipynb #99c67144
+# %% ../nbs/cli.ipynb #51f814f2
+def _rule(path):
+    "A threshold rule from its JSON file."
+    import json
+
+    from cwcal.decisions.thresholds import ThresholdRule
+
+    try:
+        return ThresholdRule.from_dict(json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, TypeError, KeyError, AttributeError) as e:
+        raise InputError(f"--thresholds: {path} is no threshold rule: {e}", "thresholds") from e
+
+# %% ../nbs/cli.ipynb #a306385d
 @app.command(help="The six lines of a model card for a file of predictions, as Markdown on the screen or as a page. What is not said is shown as missing.")
 @_on_predictions
 def card(
     read,
     by: _By = None,
     evaluated_on: Annotated[Optional[str], typer.Option("--evaluated-on", metavar="TEXT", help="What the rows of the file are.")] = None,
+    thresholds: Annotated[Optional[Path], typer.Option("--thresholds", metavar="PATH", help="A threshold rule as JSON, from ThresholdRule.to_dict.")] = None,
     calibration: Annotated[Optional[str], typer.Option("--calibration", metavar="TEXT", help="What calibration was fitted, and on what; 'none' if none was.")] = None,
     decision: _Decision = None,
     n_bins: _Bins = 15,
@@ -269,7 +283,7 @@ def card(
     from cwcal.reporting.card import model_card
 
     file, frame, profile = read()
-    result = model_card(profile, by=_groups(frame, by), calibration=calibration, evaluated_on=evaluated_on, decision=decision, title=file.name, n_bins=n_bins)
+    result = model_card(profile, by=_groups(frame, by), thresholds=thresholds and _rule(thresholds), calibration=calibration, evaluated_on=evaluated_on, decision=decision, title=file.name, n_bins=n_bins)
     if html:
         result.to_html(html)
     if json_:

@@ -42,7 +42,7 @@ class Line:
         "'stated', 'incomplete' or 'missing'."
         return "stated" if not self.missing else "incomplete" if self.text or self.rows else "missing"
 
-# %% ../../nbs/reporting/07_card.ipynb #790b36bd
+# %% ../../nbs/reporting/07_card.ipynb #5f2feeed
 _UNNAMED = "which rows these are, and that neither the model nor its calibration saw them (`evaluated_on`)"
 
 
@@ -82,7 +82,7 @@ def _summary_line(p, n_bins):
         gap, cwa = expected_calibration_error(p, n_bins=n_bins), cw_accuracy(p.top_label())
     about = " of the class predicted at 0.5" if p.kind == "event" else ""
     rows = ((f"ECE{' of the event' if p.kind == 'event' else ''}, {many(n_bins, 'bin')}", number(gap), "0"), (f"CSR{about}", number(s.csr), "1 on average; above 1 too sure"),
-            (f"P_risk{about}", number(s.p_risk), "evidence against calibration, below 0.95"), (f"cwA{about}", number(cwa), "1; above the accuracy when confidence is useful"))
+            (f"P_risk{about}", number(s.p_risk), "0; from 0.95 evidence of overconfidence"), (f"cwA{about}", number(cwa), "1; above the accuracy when confidence is useful"))
     text = ("ECE averages over the rows, most of which sit where little is at stake, and it depends on the number of bins: a summary of the table above, never the whole picture.", f"Verdict: {verdict.text}")
     return Line(3, "ECE as a summary, beside CSR, P_risk and cwA", text, (), ("number", "value", "best"), rows,
                 dict(expected_calibration_error=gap, n_bins=n_bins, cw_accuracy=cwa, verdict=verdict.level, **vars(s)))
@@ -162,7 +162,7 @@ def _group_cells(r):
             shown = v if isinstance(v, str) else number(v)
             yield f"{shown} ({number(r['accuracy_low'])} – {number(r['accuracy_high'])})" if c == "accuracy" and r["n"] else shown
 
-# %% ../../nbs/reporting/07_card.ipynb #bf74a634
+# %% ../../nbs/reporting/07_card.ipynb #33462e4b
 @dataclass(frozen=True, eq=False, repr=False)
 class ModelCard:
     "The six lines about one profile; see model_card."
@@ -199,7 +199,7 @@ class ModelCard:
         e = html.escape_markdown
         out = [f"# {e(self.title)}", "", f"Judged is **{e(self.judged)}**.", *(["", f"The decision it serves: {e(self.decision)}"] if self.decision else []), "", e(self.summary)]
         for x in self.lines:
-            out += ["", f"## {x.number}. {e(x.title)}", ""] + [f"**Missing:** {_code(e, m)}" for m in x.missing] + [""] * bool(x.missing and x.text) + [e(t) for t in x.text]
+            out += ["", f"## {x.number}. {e(x.title)}", ""] + "\n\n".join(f"**Missing:** {_code(e, m)}" for m in x.missing).split("\n") * bool(x.missing) + [""] * bool(x.missing and x.text) + "\n\n".join(map(e, x.text)).split("\n") * bool(x.text)
             if x.rows:
                 out += ["", f"| {' | '.join(map(e, x.columns))} |", "|---|" + "---:|" * (len(x.columns) - 1)] + [f"| {' | '.join(map(e, r))} |" for r in x.rows]
         out += ["", "## Notes", ""] + [f"- {e(n)}" for n in self.notes] if self.notes else []
