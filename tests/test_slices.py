@@ -176,3 +176,15 @@ def test_chance_flags_one_slice_in_twenty():
         adjusted += (t["p_adjusted"] <= 0.05).any()
     assert abs(flags / 1500 - 0.05) < 4 * math.sqrt(0.05 * 0.95 / 1500)
     assert adjusted / 300 < 0.05 + 4 * math.sqrt(0.05 * 0.95 / 300)
+
+
+def test_the_report_shows_the_slices():
+    from cwcal.reporting.report import report
+
+    p, by = blocks((100, 15, 0.1), (100, 10, 0.1), (20, 1, 0.1))
+    r = report(p, by=by)
+    assert r.slices.note in r.to_markdown().replace("\\", "") and r.to_dict()["worst_group"] == "a"
+    pd.testing.assert_frame_equal(r.groups, slice_table(p, by))
+    row = next(line for line in r.to_markdown().splitlines() if line.startswith("| c |"))
+    assert row.count("too few") >= 4 and "0.9500 (0.7639 – 0.9911)" in row and "overconfident, adjusted p 0.096" in r.to_markdown()
+    assert "adjusted p 0.096" in r.to_html() and r.to_dict()["groups"][2]["csr"] == pytest.approx(0.5)

@@ -42,7 +42,7 @@ class Line:
         "'stated', 'incomplete' or 'missing'."
         return "stated" if not self.missing else "incomplete" if self.text or self.rows else "missing"
 
-# %% ../../nbs/reporting/07_card.ipynb #5f2feeed
+# %% ../../nbs/reporting/07_card.ipynb #f7221e46
 _UNNAMED = "which rows these are, and that neither the model nor its calibration saw them (`evaluated_on`)"
 
 
@@ -52,7 +52,7 @@ def _accuracy_line(p, evaluated_on):
     _, low, high = compute_interval(m, reduced, value)
     wrong = reduced.sum(~reduced.correct)
     n = p.n if p.sample_weight is None else p.total
-    text = [f"Accuracy{' of the class predicted at 0.5' if p.kind == 'event' else ''} {number(value)} (95 % interval {number(low)} – {number(high)}) over {many(n, 'row')}, {many(int(wrong) if wrong == int(wrong) else wrong, 'error')}."]
+    text = [f"Accuracy{' of the class predicted at 0.5' if p.kind == 'event' else ''}: {number(value)} (95 % interval {number(low)} – {number(high)}) over {many(n, 'row')}, {many(int(wrong) if wrong == int(wrong) else wrong, 'error')}."]
     data = dict(accuracy=value, low=low, high=high, n=n, n_errors=wrong, evaluated_on=evaluated_on, n_dropped=p.n_dropped)
     if p.kind == "event":
         data |= dict(brier_score=brier_score(p), event_rate=p.mean(p.correct))
@@ -87,7 +87,7 @@ def _summary_line(p, n_bins):
     return Line(3, "ECE as a summary, beside CSR, P_risk and cwA", text, (), ("number", "value", "best"), rows,
                 dict(expected_calibration_error=gap, n_bins=n_bins, cw_accuracy=cwa, verdict=verdict.level, **vars(s)))
 
-# %% ../../nbs/reporting/07_card.ipynb #309156eb
+# %% ../../nbs/reporting/07_card.ipynb #36459623
 def _threshold_line(p, thresholds, evaluated_on):
     title = "Per-class thresholds, with their rule and fitting set"
     if thresholds is None:
@@ -95,6 +95,7 @@ def _threshold_line(p, thresholds, evaluated_on):
     if isinstance(thresholds, str):
         return Line(4, title, (thresholds.strip().rstrip(".") + ".",), data=dict(description=thresholds))
     r = thresholds
+    adjusted = any(c.reason for c in r.classes)
     text, here, missing = [f"Rule: {r.rule}; fitted on: {r.fitted_on}, {many(r.n, 'row')}, {r.date}."], {}, ()
     try:
         with warnings.catch_warnings(record=True) as caught:
@@ -106,8 +107,8 @@ def _threshold_line(p, thresholds, evaluated_on):
             text.append("The rows of this card chose the thresholds: sensitivity and specificity are in-sample and too good.")
     except InputError as e:
         missing = (f"what the thresholds do on these rows: {e}",)
-    rows = tuple((name_text(c.label), c.decision if c.threshold is None else number(c.threshold), number(c.prevalence), *(number(here[c.label][k]) if here else "–" for k in ("prevalence", "sensitivity", "specificity")), c.reason or "") for c in r.classes)
-    return Line(4, title, tuple(text), missing, ("class", "score ≥", "prevalence at the fit", "prevalence here", "sensitivity here", "specificity here", "adjusted because"), rows, dict(rule=r.to_dict(), here=list(here.values())))
+    rows = tuple((name_text(c.label), c.decision if c.threshold is None else number(c.threshold), number(c.prevalence), *(number(here[c.label][k]) if here else "–" for k in ("prevalence", "sensitivity", "specificity")), *([c.reason or ""] if adjusted else [])) for c in r.classes)
+    return Line(4, title, tuple(text), missing, ("class", "score ≥", "prevalence at the fit", "prevalence here", "sensitivity here", "specificity here", *(["adjusted because"] if adjusted else [])), rows, dict(rule=r.to_dict(), here=list(here.values())))
 
 # %% ../../nbs/reporting/07_card.ipynb #76f8322b
 def _calibration_line(p, calibration, evaluated_on):
@@ -229,7 +230,7 @@ class ModelCard:
     def __repr__(self):
         return f"Model card of {self.judged}: {self.summary}"
 
-# %% ../../nbs/reporting/07_card.ipynb #f2d46688
+# %% ../../nbs/reporting/07_card.ipynb #def5a126
 def _code(escape, text):
     "Escaped text in which the names of arguments stay code."
     return "".join(f"`{part}`" if k % 2 else escape(part) for k, part in enumerate(text.split("`")))
@@ -238,10 +239,10 @@ def _code(escape, text):
 def _html_table(x):
     e = html.escape_html
     words = {"best", "verdict", "adjusted because"}
-    kind = lambda c: "" if c in words else " class='num'"
+    kind = lambda c: " class='words'" if c in words else " class='num'"
     head = "".join(f"<th scope='col'{kind(c) if k else ''}>{e(c)}</th>" for k, c in enumerate(x.columns))
     body = "".join(f"<tr><th scope='row'>{e(r[0])}</th>" + "".join(f"<td{kind(c)}>{e(v)}</td>" for c, v in zip(x.columns[1:], r[1:])) + "</tr>" for r in x.rows)
-    return f"<div class='scroll'><table class='groups'><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    return f"<div class='scroll'><table class='{'bins' if x.number == 2 else 'groups'}'><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
 
 # %% ../../nbs/reporting/07_card.ipynb #10ee13ac
 def model_card(

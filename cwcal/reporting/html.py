@@ -85,7 +85,7 @@ def write_whole(
         raise
     return path
 
-# %% ../../nbs/reporting/04_html.ipynb #46edd960
+# %% ../../nbs/reporting/04_html.ipynb #12c50350
 _STYLE = """
 .cwcal-report { color: inherit; font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; overflow-wrap: anywhere; max-width: 1080px; }
 .cwcal-report h1 { font-size: 1.6em; line-height: 1.2; margin: 0 0 .5em; }
@@ -107,6 +107,8 @@ _STYLE = """
 .cwcal-report details .cwcal-report { margin: 0 0 2em; }
 .cwcal-report .num { font-variant-numeric: tabular-nums; text-align: right; white-space: nowrap; }
 .cwcal-report .groups th, .cwcal-report .groups td { padding-right: .9em; }
+.cwcal-report .words { min-width: 8em; }
+.cwcal-report .bins tbody th { white-space: nowrap; }
 .cwcal-report .groups th:first-child, .cwcal-report .groups td:nth-child(2) { min-width: 7.5em; }
 .cwcal-report small { display: block; opacity: .8; font-size: .86em; font-weight: 400; }
 .cwcal-report .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 420px), 1fr)); gap: 16px; }
