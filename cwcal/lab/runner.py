@@ -461,7 +461,7 @@ def _versions():
 def _now():
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
-# %% ../../nbs/lab/04_runner.ipynb #bde4090f
+# %% ../../nbs/lab/04_runner.ipynb #b08d1bf0
 @contextmanager
 def _environment():
     "What the kernel inherits: inline figures, and this very cwcal when it runs from a checkout."
@@ -519,25 +519,25 @@ def _execute(experiment, values, folder, progress):
                 cwd=str(folder if experiment.packaged else experiment.path.parent), start_timeout=120, extra_arguments=["--IPKernelApp.log_level=ERROR"])
     except PapermillExecutionError as e:
         first = next((line for line in e.source.splitlines() if line.strip() and not line.startswith("#|")), "")
-        problem = dict(message=f"{e.ename}: {e.evalue}".strip(": "), cell=e.exec_count, source=first)
+        problem = dict(message=f"{e.ename}: {e.evalue}" if e.traceback else _stderr(partial, e.exec_count), cell=e.exec_count, source=first)
     except Exception as e:  # a kernel that died or never came up
         problem = dict(message=f"{type(e).__name__}: {e}")
     finally:
         if partial.is_file():
             os.replace(partial, final)
-    return problem or _unfinished(nbformat.read(final, as_version=4))
+    if problem is None:
+        last = [c for c in nbformat.read(final, as_version=4).cells if c.cell_type == "code" and c.source.strip()][-1]
+        if last.metadata.get("papermill", {}).get("status") != "completed" or last.execution_count is None:
+            problem = dict(message="the last cell did not run")
+    return problem
 
 
-def _unfinished(book):
-    "What a notebook that raised nothing still did not do."
-    code = [c for c in book.cells if c.cell_type == "code" and c.source.strip()]
-    for c in code:
-        for o in c.outputs:
-            if o.output_type == "stream" and o.name == "stderr" and re.search(r"^UsageError:", o.text, re.M):
-                return dict(message=o.text.strip(), cell=c.execution_count, source=c.source.splitlines()[0])
-    if code[-1].metadata.get("papermill", {}).get("status") != "completed" or code[-1].execution_count is None:
-        return dict(message="the last cell did not run")
-    return None
+def _stderr(path, execution_count):
+    "What a cell that failed without a traceback, an unknown magic for one, left on stderr."
+    import nbformat
+
+    cell = next(c for c in nbformat.read(path, as_version=4).cells if c.get("execution_count") == execution_count)
+    return "".join(o.text for o in cell.outputs if o.output_type == "stream" and o.name == "stderr").strip() or "the cell failed"
 
 
 def _missing(experiment, folder, expected, since):
@@ -556,7 +556,7 @@ def _missing(experiment, folder, expected, since):
 def _results(folder):
     return sorted(p for kind in ("tables", "figures") for p in (folder / kind).rglob("*") if p.is_file() and not p.name.startswith("."))
 
-# %% ../../nbs/lab/04_runner.ipynb #31818eed
+# %% ../../nbs/lab/04_runner.ipynb #a5230175
 @dataclass(frozen=True)
 class Run:
     "A run that succeeded."
@@ -611,7 +611,7 @@ def run_experiment(
             (folder / kind).mkdir(exist_ok=True)
         _write_json(folder / "run.json", record)
         since = (folder / "run.json").stat().st_mtime_ns
-        passed = {**given, **({"out_dir": str(folder)} if "out_dir" in experiment else {})}
+        passed = {**values, **({"out_dir": str(folder)} if "out_dir" in experiment else {})}
         try:
             problem = _execute(experiment, passed, folder, progress)
             missing = None if problem else _missing(experiment, folder, expected, since)
