@@ -8,20 +8,24 @@ __all__ = ['compiled']
 # %% ../nbs/00_compiled.ipynb #31538514
 import functools
 
-# %% ../nbs/00_compiled.ipynb #aeb6c223
-def compiled(function):
+# %% ../nbs/00_compiled.ipynb #9505f5b3
+def compiled(function=None, *, any_order: bool = False):
     """Compile `function` with numba on its first call; the machine code is cached on disk where its source is a file.
 
-    The function must be self-contained: NumPy and scalars, no calls to other `@compiled` functions."""
+    The function must be self-contained: NumPy and scalars, no calls to other `@compiled` functions.
+    `@compiled(any_order=True)` lets the compiler add in any order, several at a time: for sums over short blocks."""
+    if function is None:
+        return functools.partial(compiled, any_order=any_order)
+    options = {"nogil": True, "fastmath": {"reassoc", "nsz"} if any_order else False}
 
     @functools.cache
     def machine_code():
         import numba
 
         try:
-            return numba.njit(cache=True, nogil=True)(function)
+            return numba.njit(cache=True, **options)(function)
         except RuntimeError:  # no file to keep the cache beside, as in a notebook
-            return numba.njit(nogil=True)(function)
+            return numba.njit(**options)(function)
 
     @functools.wraps(function)
     def call(*args):
