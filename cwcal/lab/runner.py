@@ -233,8 +233,8 @@ def _read_parameters(source, name):
         found[target.id] = Parameter(target.id, parameter.type, parameter.check(default, f"the default in {name}"), comment, spec)
     return tuple(found.values())
 
-# %% ../../nbs/lab/04_runner.ipynb #8a0dbcac
-@dataclass(frozen=True)
+# %% ../../nbs/lab/04_runner.ipynb #2a5f60b0
+@dataclass(frozen=True, repr=False)
 class Experiment:
     "An experiment notebook: what it is called, what it can be given, what it writes."
 
@@ -261,8 +261,11 @@ class Experiment:
         lines = [f"{self.name}: {self.title}", *([f"  {self.summary}"] if self.summary else []), "", *(f"  {p}" for p in self.parameters)]
         return "\n".join(lines if self.parameters else [*lines, "  no parameters"])
 
+    def __repr__(self):
+        return f"Experiment({self.name}: {', '.join(p.name for p in self.parameters) or 'no parameters'})"
+
     def _repr_markdown_(self):
-        rows = [f"| `{p.name}` | `{p.type}`".replace(" | None", " or None") + f" | `{p.default!r}` | {p.comment} |" for p in self.parameters]
+        rows = ["| " + " | ".join(str(c).replace("|", "\\|") for c in (f"`{p.name}`", f"`{p.type}`", f"`{p.default!r}`", p.comment)) + " |" for p in self.parameters]
         return "\n".join([f"**{self.name}**: {self.title}. {self.summary}", "", "| parameter | type | default | meaning |", "|---|---|---|---|", *rows])
 
 
@@ -461,16 +464,17 @@ def _versions():
 def _now():
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
-# %% ../../nbs/lab/04_runner.ipynb #b08d1bf0
+# %% ../../nbs/lab/04_runner.ipynb #fd130207
 @contextmanager
 def _environment():
     "What the kernel inherits: inline figures, and this very cwcal when it runs from a checkout."
     import logging
 
-    before = {k: os.environ.get(k) for k in ("MPLBACKEND", "PYTHONPATH")}
+    before = {k: os.environ.get(k) for k in ("MPLBACKEND", "PYTHONPATH", "PYTHONWARNINGS")}
     logger = logging.getLogger("papermill")
     level = logger.level
     os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
+    os.environ["PYTHONWARNINGS"] = ",".join([*filter(None, [before["PYTHONWARNINGS"]]), "ignore:resource_tracker:UserWarning"])  # joblib's, about folders that were never made
     root = Path(cwcal.__file__).resolve().parents[1]
     if (root / "settings.ini").is_file():
         os.environ["PYTHONPATH"] = os.pathsep.join([str(root), *filter(None, [before["PYTHONPATH"]])])
@@ -556,8 +560,8 @@ def _missing(experiment, folder, expected, since):
 def _results(folder):
     return sorted(p for kind in ("tables", "figures") for p in (folder / kind).rglob("*") if p.is_file() and not p.name.startswith("."))
 
-# %% ../../nbs/lab/04_runner.ipynb #a5230175
-@dataclass(frozen=True)
+# %% ../../nbs/lab/04_runner.ipynb #31e6b41a
+@dataclass(frozen=True, repr=False)
 class Run:
     "A run that succeeded."
 
@@ -570,6 +574,9 @@ class Run:
         import pandas as pd
 
         return {p.stem: pd.read_csv(p) for p in _results(self.out_dir) if p.suffix == ".csv"}
+
+    def __repr__(self):
+        return f"Run({self.record['experiment']}, attempt {self.record['attempt']}, {len(self.record['results'])} results)"
 
     def _repr_markdown_(self):
         files = ", ".join(f"`{name}`" for name in self.record["results"])
