@@ -4,6 +4,10 @@ __version__ = "0.1.0"
 
 from typing import TYPE_CHECKING
 
+from cwcal.decisions.costs import expected_cost_curve, net_benefit_curve
+from cwcal.decisions.multilabel import multilabel_profiles
+from cwcal.decisions.selective import aurc, coverage_at_risk, excess_aurc, risk_coverage_curve, risk_coverage_table
+from cwcal.decisions.thresholds import ThresholdRule, cost_threshold, youden_thresholds
 from cwcal.inputs import InputError, InputTypeError, InputWarning, PrecisionWarning, UndefinedMetricWarning
 from cwcal.metrics.adaptive import ad_ece, debiased_ece, sweep_ece
 from cwcal.metrics.binned import bin_outcomes, ece, expected_calibration_error, merging_profile, reliability_table, two_group_profile
@@ -15,6 +19,7 @@ from cwcal.metrics.ecd import ecd, ecd_test
 from cwcal.metrics.eci import eci
 from cwcal.metrics.isotonic_distance import isotonic_distance
 from cwcal.metrics.onepass import one_pass
+from cwcal.metrics.ranking import average_precision, cw_average_precision, enrichment_factor, precision_recall_curve
 from cwcal.metrics.roc import auc, auc_gain, auc_se, cw_auc, cw_roc_curve, roc_curve
 from cwcal.metrics.scores import brier_score, corp_decomposition, log_loss, mean_entropy, murphy_decomposition, sharpness, spiegelhalter_test
 from cwcal.metrics.smooth import smooth_ece, smooth_ece_bandwidth
