@@ -4,6 +4,12 @@ __version__ = "0.1.0"
 
 from typing import TYPE_CHECKING
 
+from cwcal.decisions.costs import expected_cost_curve, net_benefit_curve
+from cwcal.decisions.gate import csr_upper, ece_upper, gate
+from cwcal.decisions.multilabel import multilabel_profiles
+from cwcal.decisions.selective import aurc, coverage_at_risk, excess_aurc, risk_coverage_curve, risk_coverage_table
+from cwcal.decisions.slices import class_slices, group_slices, score_slices, slice_table
+from cwcal.decisions.thresholds import ThresholdRule, cost_threshold, youden_thresholds
 from cwcal.inputs import InputError, InputTypeError, InputWarning, PrecisionWarning, UndefinedMetricWarning
 from cwcal.metrics.adaptive import ad_ece, debiased_ece, sweep_ece
 from cwcal.metrics.binned import bin_outcomes, ece, expected_calibration_error, merging_profile, reliability_table, two_group_profile
@@ -15,6 +21,7 @@ from cwcal.metrics.ecd import ecd, ecd_test
 from cwcal.metrics.eci import eci
 from cwcal.metrics.isotonic_distance import isotonic_distance
 from cwcal.metrics.onepass import one_pass
+from cwcal.metrics.ranking import average_precision, cw_average_precision, enrichment_factor, precision_recall_curve
 from cwcal.metrics.roc import auc, auc_gain, auc_se, cw_auc, cw_roc_curve, roc_curve
 from cwcal.metrics.scores import brier_score, corp_decomposition, log_loss, mean_entropy, murphy_decomposition, sharpness, spiegelhalter_test
 from cwcal.metrics.smooth import smooth_ece, smooth_ece_bandwidth
@@ -28,12 +35,13 @@ from cwcal.metrics.weighted import (
 from cwcal.profile import Profile
 
 if TYPE_CHECKING:
+    from cwcal.reporting.card import model_card
     from cwcal.reporting.compare import compare
     from cwcal.reporting.plots import plot_confidence, plot_csr_terms, plot_reliability, plot_roc
     from cwcal.reporting.registry import METRICS, metric
     from cwcal.reporting.report import report
 
-_LATER = {"report": "report", "compare": "compare", "METRICS": "registry", "metric": "registry",
+_LATER = {"report": "report", "compare": "compare", "model_card": "card", "METRICS": "registry", "metric": "registry",
           **dict.fromkeys(("plot_confidence", "plot_csr_terms", "plot_reliability", "plot_roc"), "plots")}  # loaded when first asked for
 
 __all__ = sorted([name for name, value in globals().items() if not name.startswith("_") and getattr(value, "__module__", "").startswith("cwcal.")] + list(_LATER))

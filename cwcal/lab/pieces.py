@@ -5,12 +5,14 @@
 # %% auto #0
 __all__ = ['plain', 'canonical', 'piece_seed', 'run_pieces', 'save_table', 'save_figure']
 
-# %% ../../nbs/lab/03_pieces.ipynb #e6d58345
+# %% ../../nbs/lab/03_pieces.ipynb #d95c15d9
 import hashlib
 import json
 import os
 import re
 import sys
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -70,7 +72,7 @@ def piece_seed(
     words = np.frombuffer(hashlib.sha256(canonical(piece).encode()).digest(), dtype=">u4")
     return np.random.SeedSequence([int(seed), *map(int, words)])
 
-# %% ../../nbs/lab/03_pieces.ipynb #1838fff4
+# %% ../../nbs/lab/03_pieces.ipynb #8d50b7b4
 def _code(function):
     "A digest of the code of the function's module; of the function alone where the module has no file."
     import ast
@@ -140,8 +142,21 @@ def _compute(function, piece, seed, path, key):
     return frame
 
 
-def _compute_at(position, *arguments):
+def _compute_at(position, parent, *arguments):
+    _end_with(parent)
     return position, _compute(*arguments)
+
+
+def _end_with(parent):
+    "In a worker process: end when the process that started it is gone; joblib's workers would wait for minutes."
+    def watch():
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    watched = any(thread.name == "end with parent" for thread in threading.enumerate())
+    if os.getppid() == parent and os.name != "nt" and not watched:
+        threading.Thread(target=watch, name="end with parent", daemon=True).start()
 
 
 def _bar_stream():
@@ -149,11 +164,15 @@ def _bar_stream():
     if not type(sys.stderr).__module__.startswith("ipykernel"):
         return sys.stderr, False
     try:
-        return open(os.dup(sys.stderr.fileno()), "w", encoding="utf-8"), True
-    except (OSError, AttributeError, ValueError):
+        terminal = sys.stderr.fileno()  # where the kernel's own stderr went before it was redirected
+    except (OSError, ValueError):
+        terminal = 2
+    try:
+        return open(os.dup(terminal), "w", encoding="utf-8"), True
+    except OSError:
         return None, False
 
-# %% ../../nbs/lab/03_pieces.ipynb #de1b0589
+# %% ../../nbs/lab/03_pieces.ipynb #e1bf0e42
 def run_pieces(
     function,  # top-level function of a module: function(**piece, seed_sequence=SeedSequence) -> tidy DataFrame
     pieces,  # dicts of plain values: the arguments of each call
@@ -180,6 +199,9 @@ def run_pieces(
     if str(out_dir):
         folder = Path(out_dir).resolve() / "pieces"
         folder.mkdir(parents=True, exist_ok=True)
+        for left in folder.glob(".*.tmp"):  # by a process that was killed while writing
+            if left.stat().st_mtime < time.time() - 60:
+                left.unlink(missing_ok=True)
     keys = [canonical([name, code, seed, piece]) for piece in pieces]
     paths = [folder and folder / f"{_slug(p)}-{hashlib.sha256(k.encode()).hexdigest()[:16]}.parquet" for p, k in zip(pieces, keys)]
     done = {k: frame for k, path in zip(keys, paths) if path and (frame := _read(path, k)) is not None}
@@ -187,7 +209,7 @@ def run_pieces(
 
     stream, ours = _bar_stream()
     bar = tqdm(total=len(set(keys)), initial=len(done), desc=function.__name__, unit="piece", file=stream, leave=False, disable=not progress or stream is None or not todo)
-    calls = [delayed(_compute_at)(i, function, pieces[i], seed, paths[i], keys[i]) for i in todo]
+    calls = [delayed(_compute_at)(i, os.getpid(), function, pieces[i], seed, paths[i], keys[i]) for i in todo]
     try:
         try:
             parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)

@@ -233,8 +233,8 @@ def _read_parameters(source, name):
         found[target.id] = Parameter(target.id, parameter.type, parameter.check(default, f"the default in {name}"), comment, spec)
     return tuple(found.values())
 
-# %% ../../nbs/lab/04_runner.ipynb #8a0dbcac
-@dataclass(frozen=True)
+# %% ../../nbs/lab/04_runner.ipynb #2a5f60b0
+@dataclass(frozen=True, repr=False)
 class Experiment:
     "An experiment notebook: what it is called, what it can be given, what it writes."
 
@@ -261,8 +261,11 @@ class Experiment:
         lines = [f"{self.name}: {self.title}", *([f"  {self.summary}"] if self.summary else []), "", *(f"  {p}" for p in self.parameters)]
         return "\n".join(lines if self.parameters else [*lines, "  no parameters"])
 
+    def __repr__(self):
+        return f"Experiment({self.name}: {', '.join(p.name for p in self.parameters) or 'no parameters'})"
+
     def _repr_markdown_(self):
-        rows = [f"| `{p.name}` | `{p.type}`".replace(" | None", " or None") + f" | `{p.default!r}` | {p.comment} |" for p in self.parameters]
+        rows = ["| " + " | ".join(str(c).replace("|", "\\|") for c in (f"`{p.name}`", f"`{p.type}`", f"`{p.default!r}`", p.comment)) + " |" for p in self.parameters]
         return "\n".join([f"**{self.name}**: {self.title}. {self.summary}", "", "| parameter | type | default | meaning |", "|---|---|---|---|", *rows])
 
 
@@ -461,16 +464,17 @@ def _versions():
 def _now():
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
-# %% ../../nbs/lab/04_runner.ipynb #bde4090f
+# %% ../../nbs/lab/04_runner.ipynb #fd130207
 @contextmanager
 def _environment():
     "What the kernel inherits: inline figures, and this very cwcal when it runs from a checkout."
     import logging
 
-    before = {k: os.environ.get(k) for k in ("MPLBACKEND", "PYTHONPATH")}
+    before = {k: os.environ.get(k) for k in ("MPLBACKEND", "PYTHONPATH", "PYTHONWARNINGS")}
     logger = logging.getLogger("papermill")
     level = logger.level
     os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
+    os.environ["PYTHONWARNINGS"] = ",".join([*filter(None, [before["PYTHONWARNINGS"]]), "ignore:resource_tracker:UserWarning"])  # joblib's, about folders that were never made
     root = Path(cwcal.__file__).resolve().parents[1]
     if (root / "settings.ini").is_file():
         os.environ["PYTHONPATH"] = os.pathsep.join([str(root), *filter(None, [before["PYTHONPATH"]])])
@@ -519,25 +523,25 @@ def _execute(experiment, values, folder, progress):
                 cwd=str(folder if experiment.packaged else experiment.path.parent), start_timeout=120, extra_arguments=["--IPKernelApp.log_level=ERROR"])
     except PapermillExecutionError as e:
         first = next((line for line in e.source.splitlines() if line.strip() and not line.startswith("#|")), "")
-        problem = dict(message=f"{e.ename}: {e.evalue}".strip(": "), cell=e.exec_count, source=first)
+        problem = dict(message=f"{e.ename}: {e.evalue}" if e.traceback else _stderr(partial, e.exec_count), cell=e.exec_count, source=first)
     except Exception as e:  # a kernel that died or never came up
         problem = dict(message=f"{type(e).__name__}: {e}")
     finally:
         if partial.is_file():
             os.replace(partial, final)
-    return problem or _unfinished(nbformat.read(final, as_version=4))
+    if problem is None:
+        last = [c for c in nbformat.read(final, as_version=4).cells if c.cell_type == "code" and c.source.strip()][-1]
+        if last.metadata.get("papermill", {}).get("status") != "completed" or last.execution_count is None:
+            problem = dict(message="the last cell did not run")
+    return problem
 
 
-def _unfinished(book):
-    "What a notebook that raised nothing still did not do."
-    code = [c for c in book.cells if c.cell_type == "code" and c.source.strip()]
-    for c in code:
-        for o in c.outputs:
-            if o.output_type == "stream" and o.name == "stderr" and re.search(r"^UsageError:", o.text, re.M):
-                return dict(message=o.text.strip(), cell=c.execution_count, source=c.source.splitlines()[0])
-    if code[-1].metadata.get("papermill", {}).get("status") != "completed" or code[-1].execution_count is None:
-        return dict(message="the last cell did not run")
-    return None
+def _stderr(path, execution_count):
+    "What a cell that failed without a traceback, an unknown magic for one, left on stderr."
+    import nbformat
+
+    cell = next(c for c in nbformat.read(path, as_version=4).cells if c.get("execution_count") == execution_count)
+    return "".join(o.text for o in cell.outputs if o.output_type == "stream" and o.name == "stderr").strip() or "the cell failed"
 
 
 def _missing(experiment, folder, expected, since):
@@ -556,8 +560,8 @@ def _missing(experiment, folder, expected, since):
 def _results(folder):
     return sorted(p for kind in ("tables", "figures") for p in (folder / kind).rglob("*") if p.is_file() and not p.name.startswith("."))
 
-# %% ../../nbs/lab/04_runner.ipynb #31818eed
-@dataclass(frozen=True)
+# %% ../../nbs/lab/04_runner.ipynb #31e6b41a
+@dataclass(frozen=True, repr=False)
 class Run:
     "A run that succeeded."
 
@@ -570,6 +574,9 @@ class Run:
         import pandas as pd
 
         return {p.stem: pd.read_csv(p) for p in _results(self.out_dir) if p.suffix == ".csv"}
+
+    def __repr__(self):
+        return f"Run({self.record['experiment']}, attempt {self.record['attempt']}, {len(self.record['results'])} results)"
 
     def _repr_markdown_(self):
         files = ", ".join(f"`{name}`" for name in self.record["results"])
@@ -611,7 +618,7 @@ def run_experiment(
             (folder / kind).mkdir(exist_ok=True)
         _write_json(folder / "run.json", record)
         since = (folder / "run.json").stat().st_mtime_ns
-        passed = {**given, **({"out_dir": str(folder)} if "out_dir" in experiment else {})}
+        passed = {**values, **({"out_dir": str(folder)} if "out_dir" in experiment else {})}
         try:
             problem = _execute(experiment, passed, folder, progress)
             missing = None if problem else _missing(experiment, folder, expected, since)

@@ -6,7 +6,7 @@
 __all__ = ['BOTH', 'TOP', 'UNIT', 'METRICS', 'Z95', 'Metric', 'metric', 'why_not', 'available', 'compute', 'compute_interval',
            'metrics_table']
 
-# %% ../../nbs/reporting/01_registry.ipynb #ccea2d12
+# %% ../../nbs/reporting/01_registry.ipynb #0ebe67f5
 import math
 import warnings
 from dataclasses import dataclass
@@ -15,6 +15,7 @@ from typing import Callable, Optional
 
 import numpy as np
 
+from ..decisions.selective import aurc, excess_aurc, risk_coverage_curve
 from ..inputs import InputError, UndefinedMetricWarning, undefined
 from ..metrics import weighted
 from ..metrics.adaptive import ad_ece, debiased_ece, sweep_ece
@@ -26,6 +27,7 @@ from ..metrics.cwsa import cwsa, cwsa_plus
 from ..metrics.ecd import ecd, ecd_test
 from ..metrics.eci import eci
 from ..metrics.isotonic_distance import isotonic_distance
+from ..metrics.ranking import average_precision, cw_average_precision, enrichment_factor
 from ..metrics.roc import auc, auc_gain, auc_se, cw_auc
 from ..metrics.scores import brier_score, corp_decomposition, log_loss, mean_entropy, murphy_decomposition, sharpness, spiegelhalter_test
 from ..metrics.smooth import smooth_ece
@@ -91,7 +93,7 @@ def _log_loss_caveat(p):
     n = p.sum(np.where(p.correct, p.conf, p.error_prob) == 0)
     return f"{n:g} row{'s' * (n != 1)} gave what happened the probability 0; log_loss(profile, eps=1e-8) clips it and says how much of the value is the clip's" if n and math.isinf(log_loss(p)) else None
 
-# %% ../../nbs/reporting/01_registry.ipynb #fb305794
+# %% ../../nbs/reporting/01_registry.ipynb #4f6996df
 BOTH, TOP, UNIT = ("top_label", "event"), ("top_label",), (0.0, 1.0)
 
 
@@ -154,6 +156,11 @@ METRICS = (
                  ("cox_slope", "calibration slope", lambda p: cox_calibration(p).slope, 1.0, "target", "Cox 1958"),
                  ("cox_intercept", "calibration intercept, in the large", lambda p: cox_calibration(p).intercept_in_the_large, 0.0, "target", "Cox 1958"),
                  ("ici", "integrated calibration index (ICI)", ici, 0.0, "lower", "Austin, Steyerberg 2019")),
+    Metric("average_precision", "average precision", average_precision, 1.0, "higher", BOTH, needs=("scores",), page="metrics/19_ranking", source="step-wise area under the precision-recall curve", bounds=UNIT),
+    Metric("cw_average_precision", "cw-average precision", cw_average_precision, 1.0, "higher", TOP, needs=("labels", "scores"), page="metrics/19_ranking", source="weights of arXiv 2605.01796 section 2.2", bounds=UNIT),
+    Metric("enrichment_factor", "enrichment of the top 1 %", enrichment_factor, None, "higher", BOTH, needs=("scores",), page="metrics/19_ranking", source="precision of the top fraction over the share of the class"),
+    Metric("aurc", "area under the risk-coverage curve (AURC)", aurc, 0.0, "lower", TOP, page="decisions/03_selective", source="arXiv 1805.08206", bounds=UNIT, caveat=lambda p: risk_coverage_curve(p).reason),
+    Metric("excess_aurc", "excess AURC", excess_aurc, 0.0, "lower", TOP, page="decisions/03_selective", source="arXiv 1805.08206", caveat=lambda p: risk_coverage_curve(p).reason),
     *(Metric(name, f"{label}, macro", getattr(weighted, name), 1.0, "higher", TOP, needs=("labels",), page="metrics/02_weighted", source=source) for name, label, source in (
         ("precision", "precision", "arXiv 2605.01796 section 2.2"), ("cw_precision", "cw-precision", "arXiv 2605.01796 Proposition 11"),
         ("recall", "recall", "arXiv 2605.01796 section 2.2"), ("cw_recall", "cw-recall", "arXiv 2605.01796 Proposition 11"),
