@@ -60,8 +60,7 @@ setup(
     license="Apache-2.0",
     url=cfg["git_url"],
     python_requires=f">={cfg['min_python']}",
-    packages=["cwcal", "cwcal.metrics", "cwcal.reporting", "cwcal.lab"],
-    package_data={"cwcal.reporting": ["*.css", "*.html"]},
+    packages=["cwcal", *sorted(f"cwcal.{p.parent.name}" for p in (here / "cwcal").glob("*/__init__.py"))],
     install_requires=requirements("requirements"),
     extras_require={
         "demo": requirements("demo_requirements"),
@@ -69,7 +68,7 @@ setup(
         "dev": lab + dev,
         "jupyter": requirements("jupyter_requirements"),
     },
-    entry_points={"console_scripts": cfg["console_scripts"].split()},
+    entry_points={"console_scripts": cfg["console_scripts"].split(), "nbdev": ["cwcal=cwcal._modidx:d"]},  # the second lets the docs link names to pages
     classifiers=[
         "Development Status :: 3 - Alpha",
         "Intended Audience :: Science/Research",

@@ -388,3 +388,12 @@ def test_pure_results():
     assert type(ece(p)) is float and type(ece(p, target="classwise")) is float
     b = bin_outcomes([0.2, 0.8], [0, 1], n_bins=2)
     assert b.n_bins == 2 and b.share.tolist() == [0.5, 0.5] and "| bin |" in b._repr_markdown_() and "2 bins" in repr(b)
+
+
+def test_the_220_forecasts_of_the_conventions_page(vectors):
+    "The page builds them from eleven counts of events."
+    given = vectors["09_edge_ties_tenths"]["inputs"]
+    x, y = np.array(given["p"]), np.array(given["y"])
+    assert [(int(np.sum(x == k / 10)), int(y[x == k / 10].sum())) for k in range(11)] == [(20, e) for e in (0, 2, 6, 3, 6, 7, 14, 17, 16, 16, 20)]
+    values = {round(r["value"], 4) for r in vectors["09_edge_ties_tenths"]["results"] if r["metric"] == "ECE equal-width" and bins_asked(r["params"]) == 10}
+    assert values == {0.0409, 0.0591, 0.0773, 0.085}

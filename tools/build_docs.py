@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 ROOT = Path(__file__).resolve().parents[1]
 NBS, PROC, KATEX = ROOT / "nbs", ROOT / "_proc", ROOT / "tools" / "katex"
 KATEX_CDN = re.compile(r"https://cdn\.jsdelivr\.net/npm/katex@[^/\"]+/dist")
+NESTED = re.compile(r"\[\[(`[^`\]]+`)\]\([^)]*\)\]\(")  # nbdev links a name inside a link that is there already
 LINK = re.compile(r"""(\]\(|href=["'])([^)\s"'#:]+\.ipynb)(?=[#)\s"'])""")  # a link to a notebook of this site, in Markdown or HTML
 FROM_DISK = 'if(location.protocol==="file:")document.write(\'<script src="%ssite_libs/search-index.js"><\\/script>\')'
 
@@ -91,10 +92,20 @@ def process():
 
     nbdev.showdoc.BasicMarkdownRenderer = ParameterTable
     shutil.rmtree(PROC, ignore_errors=True)  # its cache knows notebooks only, not the renderer nor the package
-    proc_nbs(n_workers=0)  # in this process: the renderer holds, and imports are paid once
+    try:
+        proc_nbs(n_workers=0)  # in this process: the renderer holds, and imports are paid once
+    except Exception as e:
+        raise DocsError(f"nbdev: {str(e).splitlines()[0]} {e.__cause__ or ''}") from e
     lost = [p for p in notebooks() if not (PROC / p).is_file()]
     if lost:
         raise DocsError(f"nbdev left out {', '.join(lost)}; it skips every path with a part that begins with a dot, or that is called _proc, _docs or _site: {ROOT}")
+
+    for path in (PROC / p for p in notebooks()):
+        nb = json.loads(path.read_text(encoding="utf-8"))
+        for cell in nb["cells"]:
+            if cell["cell_type"] == "markdown":
+                cell["source"] = NESTED.sub(r"[\1](", "".join(cell["source"]))
+        path.write_text(json.dumps(nb), encoding="utf-8")
 
 
 def front_matter(nb, page):

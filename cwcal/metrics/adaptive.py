@@ -65,7 +65,7 @@ def sweep_ece(
     p = check_profile(p, "sweep_ece")
     return _norm(bin_outcomes(p.conf, p.correct, p.sample_weight, n_bins=sweep_n_bins(p), strategy="quantile"), "l1")
 
-# %% ../../nbs/metrics/14_adaptive.ipynb #5ad9ce29
+# %% ../../nbs/metrics/14_adaptive.ipynb #d37a43bf
 def _middle(x, w, threshold):
     "Weighted mean or median."
     if threshold == "mean":
@@ -77,14 +77,26 @@ def _middle(x, w, threshold):
     return (x[order[low]] + x[order[min(high, len(x) - 1)]]) / 2
 
 
+def _intervals(x, w, min_size, threshold):
+    "First and last + 1 row of each leaf of the tree on sorted forecasts; values within 1e-12 of the threshold count as equal to it."
+    waiting = [(0, len(x))]
+    while waiting:
+        i, j = waiting.pop()
+        if w[i:j].sum() >= min_size:
+            below = int(np.searchsorted(x[i:j], _middle(x[i:j], w[i:j], threshold) - 1e-12))
+            if below:
+                waiting += [(i + below, j), (i, i + below)]
+                continue
+        yield i, j
+
+
 def _leaves(x, w, min_size, threshold):
-    "Rows of each leaf of the tree on the columns of x; values within 1e-12 of the threshold count as equal to it."
-    waiting = [np.flatnonzero(w > 0)]
+    "Rows of each leaf of the tree on the columns of x, each node split along the column of largest variance."
+    waiting = [np.arange(len(x))]
     while waiting:
         rows = waiting.pop()
-        v = w[rows]
+        v, nodes = w[rows], x[rows]
         if v.sum() >= min_size:
-            nodes = x[rows]
             spread = v @ (nodes - v @ nodes / v.sum()) ** 2
             axis = int(np.argmax(spread >= spread.max() * (1 - 1e-9)))
             below = nodes[:, axis] < _middle(nodes[:, axis], v, threshold) - 1e-12
@@ -93,7 +105,7 @@ def _leaves(x, w, min_size, threshold):
                 continue
         yield rows
 
-# %% ../../nbs/metrics/14_adaptive.ipynb #44866325
+# %% ../../nbs/metrics/14_adaptive.ipynb #74bf87aa
 def ad_ece(
     p: Profile,  # profile
     *,
@@ -113,10 +125,12 @@ def ad_ece(
         raise InputError(f"`threshold` must be 'mean' or 'median', got {threshold!r}", "threshold")
     if target not in (None, "vector"):
         raise InputError(f"`target` must be None or 'vector', got {target!r}", "target")
+    counted = slice(None) if p.sample_weight is None else p.sample_weight > 0
+    w = np.ones(p.n) if p.sample_weight is None else p.sample_weight[counted]
     if target is None:
-        x, y = p.conf[:, None], p.correct[:, None]
-    else:
-        x, y = np.column_stack([p.scores(k) for k in range(p.n_classes)]), p.y_true[:, None] == np.arange(p.n_classes)
-    w = np.ones(p.n) if p.sample_weight is None else p.sample_weight
-    distance = sum(float(np.abs(w[rows] @ (y[rows] - x[rows])).sum()) for rows in _leaves(x, w, min_size, threshold))
-    return distance / float(w.sum()) * (1.0 if target is None else 0.5)
+        order = np.argsort(p.conf[counted], kind="stable")
+        x, w, gap = p.conf[counted][order], w[order], (p.correct - p.conf)[counted][order]
+        return sum(abs(float(w[i:j] @ gap[i:j])) for i, j in _intervals(x, w, min_size, threshold)) / float(w.sum())
+    x = np.column_stack([p.scores(k) for k in range(p.n_classes)])[counted]
+    gap = (p.y_true[counted, None] == np.arange(p.n_classes)) - x
+    return sum(float(np.abs(w[rows] @ gap[rows]).sum()) for rows in _leaves(x, w, min_size, threshold)) / 2 / float(w.sum())
