@@ -4,8 +4,7 @@
 
 # %% auto #0
 __all__ = ['DISTRIBUTIONS', 'MODES', 'COLUMNS', 'Distribution', 'Mode', 'Population', 'population', 'synthetic_profile',
-           'repetitions', 'with_columns', 'cell_table', 'wide', 'simulate', 'simulate_piece', 'ranking_repetitions',
-           'ranking_piece']
+           'repetitions', 'with_columns', 'simulate', 'simulate_piece', 'ranking_repetitions', 'ranking_piece']
 
 # %% ../../nbs/lab/02_synthetic.ipynb #f68e1a29
 import difflib
@@ -235,8 +234,8 @@ def _seeds(seed, distribution, n, *modes):
     cell = {"distribution": distribution, "n": n}
     return [piece_seed(seed, {**cell, "draw": "confidences"}), *(piece_seed(seed, {**cell, "draw": "outcomes", "mode": m}) for m in modes)]
 
-# %% ../../nbs/lab/02_synthetic.ipynb #3947ec35
-_BLOCK = 25_000  # rows
+# %% ../../nbs/lab/02_synthetic.ipynb #e1000d92
+_BLOCK = 10_000  # rows
 
 
 @compiled(any_order=True)
@@ -319,7 +318,7 @@ def repetitions(
     runs = pd.concat(frames, ignore_index=True)
     return runs.assign(distribution=pd.Categorical(runs["distribution"], categories=list(DISTRIBUTIONS)), calibration=pd.Categorical(runs["calibration"], categories=list(MODES)))
 
-# %% ../../nbs/lab/02_synthetic.ipynb #6cd58507
+# %% ../../nbs/lab/02_synthetic.ipynb #657d5319
 COLUMNS = ("acc", "cwa", "gain_pct", "csr", "sigma_csr", "above_1_sigma_pct", "above_3_sigma_pct", "p_risk_pct")  # of Tables 1, 5, 8 and 9
 
 
@@ -336,43 +335,6 @@ def with_columns(
     room = 1.0 - np.minimum(acc, cwa)
     gain = np.where(room > 0, (cwa - acc) / np.where(room > 0, room, 1.0), np.nan)
     return runs.assign(gain_pct=100.0 * gain, z=z, above_1_sigma_pct=100.0 * (z > 1), above_3_sigma_pct=100.0 * (z > 3), p_risk_pct=100.0 * np.where(z > 0, ndtr(z), 0.0))
-
-
-def cell_table(
-    runs,  # frame of repetitions, with or without the columns of with_columns
-    *,
-    n_average: int = 100,  # repetitions behind a printed average
-    level: float = 0.99,  # of the central interval
-    n_bootstrap: int = 4000,  # averages drawn to find it
-    seed: int = 0,  # seed of that draw
-):  # tidy frame: distribution, calibration, n, column, mean, se, low, high
-    """For every cell and column the mean over all repetitions and what an average of n_average repetitions may show.
-
-    `se` is the standard error of such an average, NaN where the variance is infinite; `low` and `high` are its central interval, from averages of n_average repetitions drawn from those at hand.
-    The interval needs no moments; it is as good as the repetitions are many (30,000 for the full run)."""
-    import pandas as pd
-
-    runs = runs if "z" in runs else with_columns(runs)
-    rows, tails = [], [(1 - level) / 2, (1 + level) / 2]
-    for (distribution, mode, n), cell in runs.groupby(["distribution", "calibration", "n"], observed=True, sort=False):
-        values = cell[list(COLUMNS)].to_numpy()
-        rng = np.random.default_rng([seed, len(values)])
-        averages = np.array([np.nanmean(values[rng.integers(len(values), size=n_average)], axis=0) for _ in range(n_bootstrap)])
-        low, high = np.quantile(averages, tails, axis=0)
-        infinite = population(distribution, mode).infinite
-        for k, column in enumerate(COLUMNS):
-            known = not {"csr": "csr variance", "sigma_csr": "sigma variance"}.get(column) in infinite
-            rows.append((distribution, mode, n, column, np.nanmean(values[:, k]), np.nanstd(values[:, k]) / np.sqrt(n_average) if known else np.nan, low[k], high[k], len(values)))
-    return pd.DataFrame(rows, columns=["distribution", "calibration", "n", "column", "mean", "se", "low", "high", "n_reps"])
-
-
-def wide(
-    cells,  # frame of cell_table
-    value: str = "mean",  # which of its columns
-):  # one row a distribution, calibration and n, the columns of COLUMNS
-    "A table as the paper prints it."
-    return cells.pivot(index=["n", "calibration", "distribution"], columns="column", values=value)[list(COLUMNS)].reset_index().rename_axis(columns=None).assign(
-        order=lambda t: t["n"] * 1000 + t["calibration"].map(list(MODES).index) * 20 + t["distribution"].map(list(DISTRIBUTIONS).index)).sort_values("order", ignore_index=True).drop(columns="order")
 
 # %% ../../nbs/lab/02_synthetic.ipynb #8e87f3b2
 def simulate(
