@@ -4,7 +4,8 @@
 
 # %% auto #0
 __all__ = ['DISTRIBUTIONS', 'MODES', 'COLUMNS', 'Distribution', 'Mode', 'Population', 'population', 'synthetic_profile',
-           'repetitions', 'with_columns', 'simulate', 'simulate_piece', 'ranking_repetitions', 'ranking_piece']
+           'repetitions', 'with_columns', 'simulate', 'simulate_piece', 'ranking_repetitions', 'simulate_ranking',
+           'ranking_piece']
 
 # %% ../../nbs/lab/02_synthetic.ipynb #f68e1a29
 import difflib
@@ -147,7 +148,7 @@ MODES = {m.name: m for m in (
     Mode("random_under", "Random under c", "u, u ~ U(0, c)", 0.0, lambda q: 0.5 + 0.5 * q),
 )}
 
-# %% ../../nbs/lab/02_synthetic.ipynb #08a2ef93
+# %% ../../nbs/lab/02_synthetic.ipynb #4da4703f
 @dataclass(frozen=True)
 class Population:
     "What a distribution and a mode give in the long run; see population."
@@ -155,6 +156,7 @@ class Population:
     accuracy: float  # share of right answers
     cw_accuracy: float  # confidence-weighted accuracy
     csr: float  # Calibrated Size Ratio, inf where it has no mean
+    csr_sd_root_n: float  # standard deviation of CSR times sqrt(N), inf where it has no variance
     sigma_root_n: float  # sigma of CSR times sqrt(N), inf where sigma^2 has no mean
     infinite: tuple  # which of "csr mean", "csr variance", "sigma mean", "sigma variance" are infinite
 
@@ -170,8 +172,9 @@ def population(
     d, m = _named("distribution", distribution, DISTRIBUTIONS), _named("mode", mode, MODES)
     claimed = _expectation(d, lambda q: 1.0 - q)
     finite = {"csr mean": d.order + m.order > 1, "csr variance": d.order + m.order > 2, "sigma mean": d.order > 0.5, "sigma variance": d.order > 1}
-    return Population(accuracy=1.0 - _expectation(d, m.error_rate), cw_accuracy=_expectation(d, lambda q: (1.0 - q) * (1.0 - m.error_rate(q))) / claimed,
-                      csr=_expectation(d, lambda q: m.error_rate(q) / q) if finite["csr mean"] else np.inf,
+    ratio = _expectation(d, lambda q: m.error_rate(q) / q) if finite["csr mean"] else np.inf
+    return Population(accuracy=1.0 - _expectation(d, m.error_rate), cw_accuracy=_expectation(d, lambda q: (1.0 - q) * (1.0 - m.error_rate(q))) / claimed, csr=ratio,
+                      csr_sd_root_n=np.sqrt(_expectation(d, lambda q: m.error_rate(q) / q**2) - ratio**2) if finite["csr variance"] else np.inf,
                       sigma_root_n=np.sqrt(_expectation(d, lambda q: (1.0 - q) / q)) if finite["sigma variance"] else np.inf,
                       infinite=tuple(name for name, is_finite in finite.items() if not is_finite))
 
@@ -336,7 +339,7 @@ def with_columns(
     gain = np.where(room > 0, (cwa - acc) / np.where(room > 0, room, 1.0), np.nan)
     return runs.assign(gain_pct=100.0 * gain, z=z, above_1_sigma_pct=100.0 * (z > 1), above_3_sigma_pct=100.0 * (z > 3), p_risk_pct=100.0 * np.where(z > 0, ndtr(z), 0.0))
 
-# %% ../../nbs/lab/02_synthetic.ipynb #8e87f3b2
+# %% ../../nbs/lab/02_synthetic.ipynb #6d7a187c
 def simulate(
     *,
     distributions=tuple(DISTRIBUTIONS),  # names out of DISTRIBUTIONS
@@ -358,19 +361,25 @@ def simulate(
     Source: arXiv 2605.01796, section 3.1."""
     import pandas as pd
 
-    for name in distributions:
-        _named("distributions", name, DISTRIBUTIONS)
-    for name in modes:
-        _named("modes", name, MODES)
-    for argument, numbers in (("distributions", distributions), ("modes", modes), ("sizes", sizes)):
-        if isinstance(numbers, str) or not len(numbers) or len(set(numbers)) < len(numbers):
-            raise InputError(f"`{argument}` must be a list without repetitions and not empty, got {numbers!r}", argument)
-    sizes = [_count("sizes", n) for n in sizes]
+    _check_names(distributions, modes)
+    sizes = [_count("sizes", n) for n in _listed("sizes", sizes)]
     n_reps, drawn = _count("n_reps", n_reps), _count("n_reps", n_reps) * _count("n_replicates", n_replicates)
     if not isinstance(redraw, (bool, np.bool_)):
         raise InputError(f"`redraw` must be True or False, got {redraw!r}", "redraw")
     pieces = [dict(distribution=d, modes=list(modes), n=n, n_reps=max(n_reps, min(drawn, _count("max_rows", max_rows) // n)), redraw=bool(redraw), seed=seed) for n in sizes for d in distributions]
     return pd.concat(map(with_columns, run_pieces(simulate_piece, pieces, seed=seed, out_dir=out_dir, n_jobs=n_jobs, progress=progress)), ignore_index=True)
+
+
+def _listed(argument, values):
+    if isinstance(values, str) or not len(values) or len(set(values)) < len(values):
+        raise InputError(f"`{argument}` must be a list, not empty and without repetitions, got {values!r}", argument)
+    return values
+
+
+def _check_names(distributions, modes):
+    for argument, names, known in (("distributions", distributions, DISTRIBUTIONS), ("modes", modes, MODES)):
+        for name in _listed(argument, names):
+            _named(argument, name, known)
 
 
 def simulate_piece(*, distribution, modes, n, n_reps, redraw, seed, seed_sequence=None):
@@ -403,7 +412,7 @@ def _two_areas(order, score, is_k, w):
         i = j
     return (won / (positive * below) if positive * below > 0.0 else np.nan), (won_w / (positive_w * below_w) if positive_w * below_w > 0.0 else np.nan)
 
-# %% ../../nbs/lab/02_synthetic.ipynb #4bacea45
+# %% ../../nbs/lab/02_synthetic.ipynb #7c60aafb
 def ranking_repetitions(
     distribution: str,  # one of DISTRIBUTIONS
     modes=("perfect",),  # names out of MODES
@@ -411,10 +420,11 @@ def ranking_repetitions(
     n: int = 1000,  # rows of a repetition
     n_reps: int = 100,  # repetitions
     seed: int = 0,  # master seed
+    complement: bool = False,  # True: the other class has the score 1 - conf instead of min(conf, 1 - conf)
 ):  # pandas frame: acc, cwa, auc, cwauc of every mode and repetition
     """Accuracy, cwA and the macro averages of AUC and cwAUC in every repetition; the confidences are common to all modes.
 
-    Macro averages as auc and cw_auc give them; NaN where one class does not occur.
+    Macro averages as auc and cw_auc give them; NaN where one class does not occur. The draws do not depend on `complement`.
     Errors: InputError for an unknown name, n or n_reps below 1, a negative seed.
     Source: arXiv 2605.01796, section 3.4, Tables 10 and 11."""
     import pandas as pd
@@ -426,15 +436,15 @@ def ranking_repetitions(
     for rep in range(n_reps):
         q = d.draw(confidences, n)
         for j, m in enumerate(chosen):
-            values[rep, j] = _ranking(*_labelled(q, m, outcomes[j]))
+            values[rep, j] = _ranking(*_labelled(q, m, outcomes[j]), complement)
     index = pd.MultiIndex.from_product([range(n_reps), [m.name for m in chosen]], names=["rep", "calibration"])
     runs = pd.DataFrame(values.reshape(-1, 4), index=index, columns=["acc", "cwa", "auc", "cwauc"]).reset_index()
     return runs.assign(distribution=d.name, n=n)[["distribution", "calibration", "n", "rep", "acc", "cwa", "auc", "cwauc"]]
 
 
-def _ranking(q, correct, y_pred):
+def _ranking(q, correct, y_pred, complement=False):
     conf, y_true = 1.0 - q, np.where(correct, y_pred, 1 - y_pred)
-    other, areas = np.minimum(conf, q), []
+    other, areas = q if complement else np.minimum(conf, q), []
     for k in (0, 1):
         score = np.where(y_pred == k, conf, other)
         areas.append(_two_areas(np.argsort(score), score, y_true == k, conf))
@@ -442,6 +452,29 @@ def _ranking(q, correct, y_pred):
     return np.mean(correct), conf[correct].sum() / conf.sum(), plain, weighted
 
 
-def ranking_piece(*, distribution, modes, n, n_reps, seed, seed_sequence=None):
-    "One piece of the cwAUC experiment; its streams are those of ranking_repetitions."
-    return ranking_repetitions(distribution, modes, n=n, n_reps=n_reps, seed=seed)
+def simulate_ranking(
+    *,
+    distributions=tuple(DISTRIBUTIONS),  # names out of DISTRIBUTIONS
+    modes=tuple(MODES),  # names out of MODES
+    n: int = 1000,  # rows of a draw
+    n_reps: int = 100,  # draws
+    seed: int = 0,  # master seed
+    complement: bool = False,  # as in ranking_repetitions
+    n_jobs: int = 1,  # processes
+    out_dir: str = "",  # finished pieces are kept there
+    progress: bool = True,  # a bar on stderr
+):  # pandas frame of all draws
+    """ranking_repetitions for many distributions, in pieces that run in parallel and can be resumed.
+
+    Errors: InputError for an unknown name or a number out of range, before anything runs.
+    Source: arXiv 2605.01796, section 3.4."""
+    import pandas as pd
+
+    _check_names(distributions, modes)
+    pieces = [dict(distribution=d, modes=list(modes), n=_count("n", n), n_reps=_count("n_reps", n_reps), complement=bool(complement), seed=seed) for d in distributions]
+    return pd.concat(run_pieces(ranking_piece, pieces, seed=seed, out_dir=out_dir, n_jobs=n_jobs, progress=progress), ignore_index=True)
+
+
+def ranking_piece(*, distribution, modes, n, n_reps, complement, seed, seed_sequence=None):
+    "One piece of simulate_ranking; its streams are those of ranking_repetitions."
+    return ranking_repetitions(distribution, modes, n=n, n_reps=n_reps, seed=seed, complement=complement)
