@@ -70,7 +70,7 @@ def summarise(
         rows.append(row)
     return pd.DataFrame(rows)
 
-# %% ../../nbs/lab/06_synthetic_tables.ipynb #b8acea20
+# %% ../../nbs/lab/06_synthetic_tables.ipynb #ebaf2de5
 def beside_paper(
     summary,  # frame of summarise
     tables=(8, 9),  # numbers of printed tables
@@ -85,7 +85,7 @@ def beside_paper(
         printed = paper_table(number)
         keys = [k for k in _KEYS if k in printed.columns]
         if len(printed.merge(summary[keys], on=keys)):
-            parts.append(beside(summary.drop(columns=[k for k in _KEYS if k not in keys]), printed, keys).assign(table=number))
+            parts.append(beside(summary.drop(columns=[k for k in _KEYS if k not in keys], errors="ignore"), printed, keys).assign(table=number))
     if not parts:
         return pd.DataFrame()
     both = pd.concat(parts, ignore_index=True)
@@ -109,7 +109,7 @@ def not_inside(
         alone = "no variance: the largest terms rule the average" if np.isnan(row["se"]) else "chance: one cell in a hundred is expected outside"
         return alone if len(columns) == 1 else f"chance, once: {', '.join(columns)} come from the same 100 repetitions"
 
-    return odd.assign(reason=[reason(row) for _, row in odd.iterrows()]).drop(columns=["inside", "mark", "n"], errors="ignore").reset_index(drop=True)
+    return odd.assign(reason=[reason(row) for _, row in odd.iterrows()]).drop(columns=["inside", "mark"] + ["n"] * ("n" in odd and odd["n"].nunique() < 2)).reset_index(drop=True)
 
 
 def significant(
@@ -180,7 +180,7 @@ def extremes(
         rows.append((extreme, mode, printed, value, means[mode][printed], str(ours), means[mode][ours], np.mean(cells[printed] == best), sum(np.mean(a == best) > 0.005 for a in cells.values())))
     return pd.DataFrame(rows, columns=["extreme", "calibration", "paper", "paper_p_risk", "ours_there", "ours", "ours_p_risk", "chance", "candidates"])
 
-# %% ../../nbs/lab/06_synthetic_tables.ipynb #06bf5fbb
+# %% ../../nbs/lab/06_synthetic_tables.ipynb #eb1d8909
 _TIE = 1e-9  # areas nearer than this are one
 
 
@@ -189,7 +189,7 @@ def ranking_counts(
 ):  # one row a mode: printed and expected numbers of distributions, and the chance of the printed ones
     """How many distributions have cwAUC above, below and equal to AUC, beside Table 10.
 
-    `chance`: P(above = printed); `tail`: twice the smaller of P(above <= printed) and P(above >= printed), at most 1.
+    A tie may fall on either side. `chance`: that the printed number above is possible; `tail`: twice the smaller of the chances of a number as low and as high, at most 1.
     Source: arXiv 2605.01796, Table 10, whose "Overconf sqrt(c)" is the mode 0.5 c."""
     import pandas as pd
 
@@ -198,9 +198,10 @@ def ranking_counts(
     total, rows = runs["distribution"].nunique(), []
     for mode, above, below in paper_table(10).itertuples(index=False):
         if mode in per_draw.index.get_level_values(0):
-            a, b = per_draw.loc[mode]["above"].to_numpy(), per_draw.loc[mode]["below"].to_numpy()
-            tail = min(1.0, 2 * min(np.mean(a <= above), np.mean(a >= above)))
-            rows.append((mode, above, below, a.mean(), b.mean(), total - a.mean() - b.mean(), np.mean(a == above), tail))
+            least, b = per_draw.loc[mode]["above"].to_numpy(), per_draw.loc[mode]["below"].to_numpy()
+            most = total - b
+            tail = min(1.0, 2 * min(np.mean(least <= above), np.mean(most >= above)))
+            rows.append((mode, above, below, least.mean(), b.mean(), np.mean(most - least), np.mean((least <= above) & (above <= most)), tail))
     return pd.DataFrame(rows, columns=["calibration", "paper_above", "paper_below", "above", "below", "equal", "chance", "tail"])
 
 # %% ../../nbs/lab/06_synthetic_tables.ipynb #abca5fd5
