@@ -237,7 +237,7 @@ def _seeds(seed, distribution, n, *modes):
     cell = {"distribution": distribution, "n": n}
     return [piece_seed(seed, {**cell, "draw": "confidences"}), *(piece_seed(seed, {**cell, "draw": "outcomes", "mode": m}) for m in modes)]
 
-# %% ../../nbs/lab/02_synthetic.ipynb #e1000d92
+# %% ../../nbs/lab/02_synthetic.ipynb #1b9abb2e
 _BLOCK = 10_000  # rows
 
 
@@ -260,10 +260,10 @@ def _error_sums(u, rate, q, inverse, n, out):
     for r in range(len(out)):
         errors = claimed = charged = 0.0
         for i in range(r * n, r * n + n):
-            wrong = u[i] < rate[i]
-            errors += 1.0 if wrong else 0.0
-            claimed += 1.0 - q[i] if wrong else 0.0
-            charged += inverse[i] if wrong else 0.0
+            wrong = 1.0 if u[i] < rate[i] else 0.0  # a factor, not a branch that half of the rows would mispredict
+            errors += wrong
+            claimed += wrong * (1.0 - q[i])
+            charged += wrong * inverse[i]
         out[r, 0] += errors
         out[r, 1] += claimed
         out[r, 2] += charged
@@ -284,8 +284,7 @@ def _repeat(d, modes, n, n_reps, seed, redraw):
             q = d.draw(confidences, reps * rows)
             if not redraw:
                 q.reshape(reps, rows)[:] = q[:rows]
-            with np.errstate(divide="ignore"):
-                inverse = np.divide(1.0, q)
+            inverse = 1.0 / q  # no sampler returns 0
             _conf_sums(q, inverse, rows, claims[first : first + reps])
             for j, m in enumerate(modes):
                 drawn = outcomes[j].random(out=u[: reps * rows])
