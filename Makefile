@@ -25,7 +25,7 @@ bench: $(VENV)/dev.stamp  ## side-by-side timings against the peers that are ins
 	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
 
 experiments-synthetic: $(VENV)/dev.stamp  ## the synthetic tables at full size, in results/synthetic_*/tables (a few minutes)
-	for e in calibrated sensitivity cwauc; do $(BIN)/cwcal run synthetic_$$e -f params/synthetic_$${e}_paper.yaml -p n_jobs=2 --out-dir results/synthetic_$$e || exit 1; done
+	for e in calibrated sensitivity cwauc; do $(BIN)/cwcal run synthetic_$$e -f params/synthetic_$${e}_paper.yaml -p n_jobs=2 -o results/synthetic_$$e || exit 1; done
 
 lab: $(VENV)/jupyter.stamp  ## JupyterLab on the notebooks
 	$(BIN)/jupyter lab nbs
