@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 from ..inputs import InputError
 from .base import Recalibrator
 
-# %% ../../nbs/recalibration/07_dirichlet.ipynb #6e0deb57
+# %% ../../nbs/recalibration/07_dirichlet.ipynb #23ef41a3
 def _minimise(loss, start, free):
     "Minimise over the free parameters by L-BFGS; (parameters, did it converge?)."
     full = start.copy()
@@ -24,7 +24,7 @@ def _minimise(loss, start, free):
         value, gradient = loss(full)
         return value, gradient[free]
 
-    result = minimize(part, start[free], jac=True, method="L-BFGS-B", options={"maxiter": 2000, "maxfun": 4000, "ftol": 1e-15, "gtol": 1e-9, "maxcor": 30})
+    result = minimize(part, start[free], jac=True, method="L-BFGS-B", options={"maxiter": 2000, "maxfun": 4000, "ftol": 1e-14, "gtol": 1e-7, "maxcor": 60})
     full[free] = result.x
     return full.copy(), bool(np.abs(part(result.x)[1]).max(initial=0.0) < 1e-5)
 
