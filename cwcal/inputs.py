@@ -57,7 +57,7 @@ def refuse(argument: str, rule: str, value, rows, hint: str = ""):
     message = f"`{argument}` {rule}, got {value!s} {at_rows(rows)}" + (f"; {hint}" if hint else "")
     raise InputError(message, argument, rows)
 
-# %% ../nbs/00_inputs.ipynb #d0db91c6
+# %% ../nbs/00_inputs.ipynb #c73ab97b
 _LOW_PRECISION = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-24}  # spacing just below 1
 
 
@@ -75,7 +75,7 @@ def _from_frame(x, name):
         x = x.collect()
     if isinstance(x, nw.Series):
         return _from_series(x), None
-    columns = [_from_series(x[c]) for c in x.columns]
+    columns = [_from_series(x.get_column(c)) for c in x.columns]
     return np.stack(columns, axis=1) if columns else np.empty((len(x), 0)), list(x.columns)
 
 

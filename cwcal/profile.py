@@ -123,7 +123,7 @@ def check_profile(
         raise InputError(f"`{metric}` has no weighted form, got a profile with `sample_weight`", "sample_weight")
     return p
 
-# %% ../nbs/00_profile.ipynb #0c7c7761
+# %% ../nbs/00_profile.ipynb #de6bbf6d
 def _rows(drop, y_true, labels_name, classes, sample_weight, **arrays):
     "Encode labels, settle invalid ones; codes, arrays and the profile's fields about rows, for the rows that stay."
     codes = inputs.class_codes(y_true, classes)
@@ -132,7 +132,7 @@ def _rows(drop, y_true, labels_name, classes, sample_weight, **arrays):
     if len(bad) == 0:
         return codes, arrays, dict(sample_weight=weights), ()
     if not drop:
-        value = "a missing label" if y_true[bad[0]] is None else repr(y_true[bad[0]])
+        value = "a missing label" if y_true[bad[0]] is None else repr(y_true[bad[0]].item() if isinstance(y_true[bad[0]], np.generic) else y_true[bad[0]])
         shown = ", ".join(repr(c) for c in classes[:6]) + (", …" if len(classes) > 6 else "")
         inputs.refuse(labels_name, f"must hold one of the classes {shown}", value, bad, "drop_invalid_labels=True leaves such rows out and counts them")
     keep = np.flatnonzero(codes >= 0)
@@ -176,7 +176,7 @@ def _predictions(pairs, classes, keep_from):
     codes = inputs.class_codes(labels, classes)
     if np.any(codes < 0):
         bad = np.flatnonzero(codes < 0)
-        inputs.refuse("y_pred", "must hold one of the classes", repr(labels[bad[0]]), bad)
+        inputs.refuse("y_pred", "must hold one of the classes", repr(labels[bad[0]].item() if isinstance(labels[bad[0]], np.generic) else labels[bad[0]]), bad)
     return codes
 
 

@@ -91,6 +91,21 @@ def test_p_risk_is_zero_up_to_one():
     assert risk_probability(flat_profile(100, 90)) == 0.0 == risk_probability(claims([1] * 9 + [0], [0.2] * 10))
 
 
+def test_a_csr_of_one_is_no_evidence_in_any_row_order():
+    rng = np.random.default_rng(0)
+    conf = np.repeat([0.25, 0.5, 0.9, 0.99], [40, 10, 100, 100])
+    right = np.concatenate([np.arange(n) < round(c * n) for c, n in ((0.25, 40), (0.5, 10), (0.9, 100), (0.99, 100))])
+    for _ in range(300):
+        rows = rng.permutation(len(conf))
+        assert risk_probability(claims(right[rows], 1 - conf[rows])) == 0.0
+    assert risk_probability(flat_profile(1000, 700)) == 0.0
+
+
+def test_wrong_certainties_are_named_where_there_is_no_verdict():
+    with pytest.warns(UndefinedMetricWarning, match="2 of 3 answers given as certain are wrong, which calibration would allow with probability at most 3e-08"):
+        risk_probability(claims([0, 0, 1], [0.0, 0.0, 0.0]))
+
+
 def test_small_samples():
     assert csr(Profile.from_proba([1], [[0.3, 0.7]])) == 0.0
     with pytest.warns(UndefinedMetricWarning, match="there is no error"):

@@ -5,8 +5,11 @@ import numpy as np
 import pytest
 
 from cwcal.inputs import InputError
+from cwcal.metrics.binned import expected_calibration_error
 from cwcal.metrics.csr import csr, csr_sigma, ece_blind_profile
 from cwcal.metrics.onepass import one_pass
+from cwcal.metrics.scores import brier_score
+from cwcal.metrics.weighted import cw_accuracy
 from cwcal.profile import Profile
 from tests.naive import onepass as naive
 
@@ -47,11 +50,18 @@ def test_separate_definitions(held, weights, n):
     p = some_profile(n, n, held, weights)
     got = one_pass(p)
     assert got.csr == pytest.approx(csr(p), rel=1e-12) and got.sigma == pytest.approx(csr_sigma(p), rel=1e-12)
-    assert got.accuracy == pytest.approx(p.mean(p.correct), rel=1e-12) and got.brier == pytest.approx(p.mean((p.conf - p.correct) ** 2), rel=1e-12)
-    assert got.cw_accuracy == pytest.approx(p.sum(p.conf * p.correct) / p.sum(p.conf), rel=1e-12) and got.n == p.total
-    w = np.ones(n) if p.sample_weight is None else p.sample_weight
-    at = np.searchsorted(np.arange(15) / 15, p.conf, side="right") - 1
-    assert got.ece == pytest.approx(np.abs(np.bincount(at, w * (p.conf - p.correct), 15)).sum() / w.sum(), abs=1e-14)
+    assert got.accuracy == pytest.approx(p.mean(p.correct), rel=1e-12) and got.brier == pytest.approx(brier_score(p), rel=1e-12)
+    assert got.cw_accuracy == pytest.approx(cw_accuracy(p), rel=1e-12) and got.n == p.total
+    for n_bins in (10, 15):
+        assert one_pass(p, n_bins=n_bins).ece == pytest.approx(expected_calibration_error(p, n_bins=n_bins), abs=1e-13)
+
+
+def test_a_printed_row_of_the_paper(vectors):
+    inputs = vectors["17_breastcancer_isotonic_rebuilt"]["inputs"]
+    p = Profile.from_positive(inputs["y"], inputs["p"], y_pred=inputs.get("y_pred")) if inputs["kind"] == "binary" else Profile.from_confidence(inputs["correct"], inputs["conf"])
+    got = one_pass(p)
+    assert got.csr == pytest.approx(2631578.9341, abs=5e-4) and got.sigma == pytest.approx(924.1801, abs=5e-4)
+    assert (round(got.accuracy, 4), round(got.cw_accuracy, 4), round(got.ece, 4), round(got.brier, 4)) == (0.9737, 0.9732, 0.0453, 0.0426)
 
 
 @pytest.mark.parametrize("n_bins", [1, 3, 7, 10, 15, 49, 100, 1000, 5000])

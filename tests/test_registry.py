@@ -215,9 +215,9 @@ def test_refuses_what_its_row_says_it_cannot_take(m, base):
 @pytest.mark.parametrize("m", METRICS, ids=lambda m: m.name)
 def test_rows_are_well_formed(m):
     assert m.name.isidentifier() and m.name == m.name.lower() and m.label and m.source
-    assert m.direction in ("lower", "higher", "target") and m.group in ("headline", "also computed")
+    assert m.direction in ("lower", "higher", "target", "none") and m.group in ("headline", "also computed")
     assert m.kinds and set(m.kinds) <= {"top_label", "event"} and set(m.needs) <= {"labels", "scores"}
-    assert m.page.startswith("metrics/") and (m.direction != "target" or m.best is not None)
+    assert m.page.startswith(("metrics/", "decisions/")) and (m.direction != "target" or m.best is not None)
     assert metric(m.name) is m
 
 

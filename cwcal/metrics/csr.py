@@ -15,12 +15,17 @@ import numpy as np
 from ..inputs import InputError, undefined
 from ..profile import Profile, check_profile
 
-# %% ../../nbs/metrics/01_csr.ipynb #2da43daa
+# %% ../../nbs/metrics/01_csr.ipynb #7b79c2c8
 def _error_prob(p, eps):
     "Error probabilities, those below eps set to eps."
     if not (isinstance(eps, (int, float)) and 0 <= eps < 0.5):
         raise InputError(f"`eps` must be a number in [0, 0.5), got {eps!r}", "eps")
     return np.maximum(p.error_prob, eps) if eps else p.error_prob
+
+
+def _clipped(p, eps):
+    "Rows at the clip or below it, also those that the caller had clipped at 1 - eps in floating point."
+    return p.error_prob <= eps * (1 + 1e-6) if eps else np.zeros(p.n, dtype=bool)
 
 # %% ../../nbs/metrics/01_csr.ipynb #47efc224
 def csr(
@@ -84,7 +89,7 @@ def csr_sigma(
     with np.errstate(divide="ignore"):
         return float(np.sqrt(p.sum((1.0 - q) / q)) / p.total)
 
-# %% ../../nbs/metrics/01_csr.ipynb #f493f56f
+# %% ../../nbs/metrics/01_csr.ipynb #6b1904af
 def csr_zscore(
     p: Profile,  # top-label profile
     eps: float = 1e-8,  # smallest error probability; 0: no clipping
@@ -101,11 +106,13 @@ def csr_zscore(
 def _zscore(p, value, sigma, eps, metric):
     if not 0 < sigma < np.inf:
         return undefined(metric, f"sigma of CSR is {sigma:g}, so there is no spread to measure against")
-    if eps and p.sum(p.error_prob < eps) == p.total:
-        return undefined(metric, f"every row is clipped at eps = {eps:g}, so the spread is the clip's and not the data's")
+    if p.sum(_clipped(p, eps)) == p.total:
+        errors = p.sum(~p.correct)
+        evidence = f"; {errors:g} of {p.total:g} answers given as certain are wrong, which calibration would allow with probability at most {min(1.0, p.total * eps):.2g}" if errors else ""
+        return undefined(metric, f"every row is clipped at eps = {eps:g}, so the spread is the clip's and not the data's{evidence}")
     return (value - 1.0) / sigma
 
-# %% ../../nbs/metrics/01_csr.ipynb #4a83f283
+# %% ../../nbs/metrics/01_csr.ipynb #34879457
 def risk_probability(
     p: Profile,  # top-label profile
     method: str = "normal",  # "normal": the paper's normal approximation
@@ -126,7 +133,7 @@ def risk_probability(
 def _risk(value, z):
     from scipy.special import ndtr
 
-    return float("nan") if np.isnan(z) else float(ndtr(z)) if value > 1 else 0.0
+    return float("nan") if np.isnan(z) else float(ndtr(z)) if value > 1 + 1e-12 else 0.0  # a CSR of 1 must not exceed 1 by rounding
 
 # %% ../../nbs/metrics/01_csr.ipynb #32134eb7
 def csr_lower_bound(
@@ -145,7 +152,7 @@ def csr_lower_bound(
     with np.errstate(divide="ignore"):
         return float(errors / p.total / np.float64(p.sum(np.where(p.correct, 0.0, q)) / errors))
 
-# %% ../../nbs/metrics/01_csr.ipynb #1215564b
+# %% ../../nbs/metrics/01_csr.ipynb #b354da01
 @dataclass(frozen=True)
 class CSRSummary:
     "CSR with what is needed to judge it; see csr_summary."
@@ -156,7 +163,7 @@ class CSRSummary:
     p_risk: float  # one minus the one-sided p-value, 0 when csr <= 1
     n: float  # rows, or the sum of the weights
     n_errors: float  # errors among them
-    n_clipped: float  # rows with 1 - conf below eps
+    n_clipped: float  # rows with 1 - conf at or below eps
     n_clipped_errors: float  # errors among those
     eps: float  # the clip
     largest_share: float  # share of CSR that the largest single term carries
@@ -187,7 +194,7 @@ def csr_summary(
         z = _zscore(p, value, sigma, eps, "risk_probability")
         largest = float(np.max(counted[wrong] / q[wrong], initial=0.0)) / (value * p.total) if wrong.any() else float("nan")
     count = int if p.sample_weight is None else float
-    clipped = p.error_prob < eps
+    clipped = _clipped(p, eps)
     return CSRSummary(csr=value, sigma=sigma, z=z, p_risk=_risk(value, z), n=count(p.total), n_errors=count(p.sum(~p.correct)), n_clipped=count(p.sum(clipped)),
                       n_clipped_errors=count(p.sum(clipped & ~p.correct)), eps=float(eps), largest_share=1.0 if np.isinf(value) else largest,
                       reason=str(caught[0].message) if caught else None)

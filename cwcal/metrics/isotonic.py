@@ -11,12 +11,12 @@ import numpy as np
 from ..compiled import compiled
 from ..inputs import InputError
 
-# %% ../../nbs/metrics/18_isotonic.ipynb #dad9792c
+# %% ../../nbs/metrics/18_isotonic.ipynb #31b6da2b
 @compiled
 def _pool(x, y, w):
-    "Isotonic fit for rows sorted by x; an empty w counts every row once."
+    "Isotonic fit for rows sorted by x, written over y; an empty w counts every row once."
     n = len(x)
-    total, mass, end, b = np.empty(n), np.empty(n), np.empty(n, np.int64), 0
+    mass, end, b = np.empty(n), np.empty(n, np.int64), 0
     i = 0
     while i < n:
         j, s, m = i, 0.0, 0.0
@@ -25,22 +25,20 @@ def _pool(x, y, w):
             s += weight * y[j]
             m += weight
             j += 1
-        while b > 0 and total[b - 1] / mass[b - 1] >= s / m:  # the block before is not below: pool
+        while b > 0 and y[b - 1] / mass[b - 1] >= s / m:  # the block before is not below: pool
             b -= 1
-            s += total[b]
+            s += y[b]
             m += mass[b]
-        total[b], mass[b], end[b] = s, m, j
+        y[b], mass[b], end[b] = s, m, j  # totals of the blocks take the place of rows already read
         b += 1
         i = j
-    fit, i = np.empty(n), 0
-    for k in range(b):
-        level = total[k] / mass[k]
-        while i < end[k]:
-            fit[i] = level
-            i += 1
-    return fit
+    for k in range(b - 1, -1, -1):  # from the back, so that no total is overwritten before its turn
+        level = y[k] / mass[k]
+        for i in range(end[k - 1] if k else 0, end[k]):
+            y[i] = level
+    return y
 
-# %% ../../nbs/metrics/18_isotonic.ipynb #6e36ba73
+# %% ../../nbs/metrics/18_isotonic.ipynb #08042dc3
 def isotonic_fit(
     x,  # scores (n,)
     y,  # outcomes or other values (n,)
@@ -63,8 +61,10 @@ def isotonic_fit(
 
 
 def _sorted_fit(x, y, weight):
-    order, fit = np.argsort(x, kind="stable"), np.empty(len(x))
-    fit[order] = _pool(x[order], y[order], weight[order] if len(weight) else weight)
+    order = np.argsort(x, kind="stable")
+    pooled = _pool(x[order], y[order], weight[order] if len(weight) else weight)
+    fit = np.empty(len(x))
+    fit[order] = pooled
     return fit
 
 

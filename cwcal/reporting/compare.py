@@ -15,7 +15,7 @@ from ..profile import Profile, check_profile
 from . import html
 from .report import Report, report
 
-# %% ../../nbs/reporting/06_compare.ipynb #638e52dc
+# %% ../../nbs/reporting/06_compare.ipynb #eb7a873a
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
     "Reports on several profiles of the same rows; see compare."
@@ -28,13 +28,13 @@ class Comparison:
         "pandas frame: one row a headline metric, one column a profile."
         import pandas as pd
 
-        columns = {name: {m["label"]: m["value"] for m in r.metrics if m["group"] == "headline"} for name, r in self.reports.items()}
-        return pd.DataFrame(columns)
+        return pd.DataFrame({name: {**_counts(r), **{m["label"]: m["value"] for m in r.metrics if m["group"] == "headline"}} for name, r in self.reports.items()})
 
-    @property
-    def verdicts(self) -> dict:
-        "name -> headline of its verdict."
-        return {name: r.verdict.headline for name, r in self.reports.items()}
+    def rows(self) -> list:
+        "The table as text, verdicts first: (label, one cell a profile)."
+        verdicts = [("verdict", [r.verdict.headline for r in self.reports.values()])]
+        counts = set(_counts(next(iter(self.reports.values()))))
+        return verdicts + [(label, [f"{v:g}" if label in counts else html.number(v) for v in row]) for label, row in zip(self.table.index, self.table.to_numpy())]
 
     def to_dict(self) -> dict:
         "Plain Python values: {title, reports: {name: Report.to_dict()}}."
@@ -48,16 +48,15 @@ class Comparison:
     def to_markdown(self) -> str:
         "The table as Markdown, verdicts first."
         e, names = html.escape_markdown, list(self.reports)
-        lines = [f"# {e(self.title)}", "", f"| | {' | '.join(map(e, names))} |", "|---|" + "---:|" * len(names), f"| verdict | {' | '.join(e(v) for v in self.verdicts.values())} |"]
-        lines += [f"| {e(label)} | {' | '.join(html.number(v) for v in row)} |" for label, row in zip(self.table.index, self.table.to_numpy())]
+        lines = [f"# {e(self.title)}", "", f"| | {' | '.join(map(e, names))} |", "|---|" + "---:|" * len(names)]
+        lines += [f"| {e(label)} | {' | '.join(map(e, cells))} |" for label, cells in self.rows()]
         return "\n".join(lines) + "\n"
 
     def _fragment(self, full=False):
         e = html.escape_html
         first = next(iter(self.reports.values())).to_dict()
         head = "".join(f"<th scope='col' class='num'>{e(name)}</th>" for name in self.reports)
-        rows = "<tr><th scope='row'>verdict</th>" + "".join(f"<td class='num wrap'>{e(v)}</td>" for v in self.verdicts.values()) + "</tr>"
-        rows += "".join(f"<tr><th scope='row'>{e(label)}</th>" + "".join(f"<td class='num'>{html.number(v)}</td>" for v in row) + "</tr>" for label, row in zip(self.table.index, self.table.to_numpy()))
+        rows = "".join(f"<tr><th scope='row'>{e(label)}</th>" + "".join(f"<td class='num wrap'>{e(c)}</td>" for c in cells) + "</tr>" for label, cells in self.rows())
         body = f"<h1>{e(self.title)}</h1><p class='judged'>Judged is <b>{e(first['judged'])}</b>, {len(self.reports)} times, on the same {first['n']:,} rows.</p>"
         body += f"<p class='judged'>The decision it serves: {e(first['decision'])}</p>" if first["decision"] else ""
         body += f"<div class='scroll'><table class='compared'><thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
@@ -73,6 +72,12 @@ class Comparison:
 
     def __repr__(self):
         return f"Comparison of {', '.join(self.reports)}"
+
+
+def _counts(r):
+    "What the verdict rests on: errors, and those that the model had called impossible."
+    s = r.verdict.basis
+    return {"errors": float(s.n_errors), f"errors at 1 − conf ≤ {s.eps:g}": float(s.n_clipped_errors)}
 
 
 def compare(

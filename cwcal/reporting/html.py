@@ -38,7 +38,7 @@ def escape_markdown(
     text = re.sub(r"([\\`*\[\]|#~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))", r"\\\1", str(text))
     return " ".join(text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").split())
 
-# %% ../../nbs/reporting/04_html.ipynb #bfc351f0
+# %% ../../nbs/reporting/04_html.ipynb #e89ac019
 def number(
     value,  # a float, an int or None
 ) -> str:
@@ -52,7 +52,7 @@ def number(
     size = abs(value)
     if 0.99995 <= value < 1:
         return "> 0.9999"
-    text = "0" if size == 0 else f"{value:.2e}" if size < 1e-4 or size >= 1e7 else f"{value:,.0f}" if size >= 1e5 else f"{value:,.1f}" if size >= 1000 else f"{value:.2f}" if size >= 100 else f"{value:.4f}"
+    text = "0" if size == 0 else "≈ 0" if size < 1e-12 else f"{value:.2e}" if size < 1e-4 or size >= 1e7 else f"{value:,.0f}" if size >= 1e5 else f"{value:,.1f}" if size >= 1000 else f"{value:.2f}" if size >= 100 else f"{value:.4f}"
     return text.replace("-", "−")
 
 def many(
@@ -85,7 +85,7 @@ def write_whole(
         raise
     return path
 
-# %% ../../nbs/reporting/04_html.ipynb #b8edd666
+# %% ../../nbs/reporting/04_html.ipynb #46edd960
 _STYLE = """
 .cwcal-report { color: inherit; font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; overflow-wrap: anywhere; max-width: 1080px; }
 .cwcal-report h1 { font-size: 1.6em; line-height: 1.2; margin: 0 0 .5em; }
@@ -127,7 +127,7 @@ body { margin: 0; padding: 28px 20px 60px; background: #fff; color: #1b2127; }
 @media print { body { padding: 0; } }
 """
 
-_WORSE = {"lower": "lower is better", "higher": "higher is better", "target": "worse on both sides"}
+_WORSE = {"lower": "lower is better", "higher": "higher is better", "target": "worse on both sides", "none": "neither way is better"}
 
 # %% ../../nbs/reporting/04_html.ipynb #f43a611f
 def _interval(m):

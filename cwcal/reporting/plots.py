@@ -16,7 +16,7 @@ from ..metrics.csr import csr
 from ..metrics.roc import cw_roc_curve, roc_curve
 from ..profile import Profile, check_profile
 
-# %% ../../nbs/reporting/02_plots.ipynb #0cabc5d5
+# %% ../../nbs/reporting/02_plots.ipynb #4a68b9b1
 BLUE, RED, GREY, PALE = "#2f6f9f", "#b3452c", "#555555", "#c9dcea"
 
 
@@ -40,8 +40,9 @@ def _finish(ax, **labels):
 
 
 def _plain(text):
-    "A label as matplotlib should print it: a dollar sign is no formula."
-    return str(text).replace("$", r"\$")
+    "A label as matplotlib should print it: quoted, not too long, a dollar sign is no formula."
+    text = repr(text)
+    return (text if len(text) <= 36 else text[:34] + "…").replace("$", r"\$")
 
 
 def _count(n):
@@ -51,7 +52,7 @@ def _count(n):
 
 def _claim(p):
     "What the confidence is a probability of."
-    return f"probability of {_plain(p.classes[1])!r}" if p.kind == "event" else "confidence"
+    return f"probability of {_plain(p.classes[1])}" if p.kind == "event" else "confidence"
 
 # %% ../../nbs/reporting/02_plots.ipynb #f163765f
 def _example():
@@ -60,7 +61,7 @@ def _example():
     claim = truth**1.5 / (truth**1.5 + (1 - truth) ** 1.5)  # its log odds, half as large again
     return Profile.from_positive((rng.random(1500) < truth).astype(int), claim)
 
-# %% ../../nbs/reporting/02_plots.ipynb #7a5e5ea1
+# %% ../../nbs/reporting/02_plots.ipynb #3f6d719a
 def plot_reliability(
     p: Profile,  # any profile
     *,
@@ -84,7 +85,7 @@ def plot_reliability(
     if counts:
         for row in held.itertuples():
             ax.text((row.lower + row.upper) / 2, 0.015, _count(row.count), rotation=90, ha="center", va="bottom", fontsize=7.5, color=GREY, zorder=4, bbox=dict(facecolor=PALE, edgecolor="none", pad=0.5))
-    claim = _claim(p) if label is None else f"score of {_plain(label)!r}"
+    claim = _claim(p) if label is None else f"score of {_plain(label)}"
     return _finish(ax, xlim=(0, 1), ylim=(0, 1.02), xlabel=claim, ylabel=frequency.replace("_", " "), title="Reliability: what is claimed and what is kept")
 
 # %% ../../nbs/reporting/02_plots.ipynb #5cf9d4eb
@@ -143,7 +144,7 @@ def _thin(x, y):
     keep = np.arange(len(x)) if len(x) <= _MOST else np.unique(np.r_[np.arange(0, len(x), len(x) // 4000), len(x) - 1])
     return x[keep], y[keep]
 
-# %% ../../nbs/reporting/02_plots.ipynb #7a05f430
+# %% ../../nbs/reporting/02_plots.ipynb #93c2a029
 def plot_roc(
     p: Profile,  # profile with a score for every class
     *,
@@ -161,7 +162,7 @@ def plot_roc(
         ax.plot(*(_thin(fpr, tpr) if k else ([], [])), color=color, linestyle=style, linewidth=1.8, label=f"{name} {area}", zorder=2)
     ax.legend(frameon=False, loc="lower right")
     many = label is None and p.n_classes > 2
-    whose = f"macro average of {curves[0][2]} of {p.n_classes} classes" if many else f"positive: {_plain(p.classes[-1] if label is None else label)!r}"
+    whose = f"macro average of {curves[0][2]} of {p.n_classes} classes" if many else f"positive: {_plain(p.classes[-1] if label is None else label)}"
     return _finish(ax, xlim=(-0.01, 1), ylim=(0, 1.01), xlabel="false positive rate", ylabel="true positive rate", title=f"ROC and cwROC, {whose}" if p.kind == "top_label" else f"ROC, {whose}")
 
 # %% ../../nbs/reporting/02_plots.ipynb #01c71ce6

@@ -6,24 +6,37 @@
 __all__ = ['BOTH', 'TOP', 'UNIT', 'METRICS', 'Z95', 'Metric', 'metric', 'why_not', 'available', 'compute', 'compute_interval',
            'metrics_table']
 
-# %% ../../nbs/reporting/01_registry.ipynb #95386695
+# %% ../../nbs/reporting/01_registry.ipynb #0ebe67f5
 import math
 import warnings
 from dataclasses import dataclass
 from functools import partial
 from typing import Callable, Optional
 
-from ..inputs import InputError, UndefinedMetricWarning
 import numpy as np
 
+from ..decisions.selective import aurc, excess_aurc, risk_coverage_curve
+from ..inputs import InputError, UndefinedMetricWarning, undefined
 from ..metrics import weighted
+from ..metrics.adaptive import ad_ece, debiased_ece, sweep_ece
 from ..metrics.binned import binomial_interval, expected_calibration_error
 from ..metrics.csr import csr, csr_lower_bound, csr_summary, csr_zscore, risk_probability
+from ..metrics.cox import cox_calibration, ici
+from ..metrics.cumulative import ecce_mad, ecce_r, ecce_test
+from ..metrics.cwsa import cwsa, cwsa_plus
+from ..metrics.ecd import ecd, ecd_test
+from ..metrics.eci import eci
+from ..metrics.isotonic_distance import isotonic_distance
+from ..metrics.ranking import average_precision, cw_average_precision, enrichment_factor
 from ..metrics.roc import auc, auc_gain, auc_se, cw_auc
-from ..metrics.scores import brier_score, log_loss
+from ..metrics.scores import brier_score, corp_decomposition, log_loss, mean_entropy, murphy_decomposition, sharpness, spiegelhalter_test
+from ..metrics.smooth import smooth_ece
+from ..metrics.smooth_logit import logit_smoothed_ece
+from ..metrics.tcal import t_cal_statistic, t_cal_test
+from ..metrics.tce import tce
 from ..profile import Profile, check_profile
 
-# %% ../../nbs/reporting/01_registry.ipynb #ad143c1e
+# %% ../../nbs/reporting/01_registry.ipynb #2f3b90a8
 @dataclass(frozen=True)
 class Metric:
     "What report, command line and common tests need to know about one number."
@@ -32,7 +45,7 @@ class Metric:
     label: str  # for people
     function: Callable  # Profile -> float
     best: Optional[float]  # best value, None when there is none
-    direction: str  # "lower", "higher" or "target": which way is better
+    direction: str  # "lower", "higher", "target" or "none": which way is better
     kinds: tuple  # kinds of profile it is about
     needs: tuple = ()  # "labels", "scores"
     weighted: bool = True  # does it take `sample_weight`?
@@ -45,7 +58,7 @@ class Metric:
     options: tuple = ()  # options of the report that the function takes, such as "n_bins"
     caveat: Optional[Callable] = None  # Profile -> a sentence on what the value rests on, or None
 
-# %% ../../nbs/reporting/01_registry.ipynb #d27ce917
+# %% ../../nbs/reporting/01_registry.ipynb #4283046d
 def _accuracy_interval(p):
     low, high = binomial_interval([weighted.accuracy(p)], [p.total])
     return low[0], high[0]
@@ -65,16 +78,29 @@ def _clip_caveat(p):
     s = csr_summary(p)
     if not s.n_clipped_errors:
         return None
-    return (f"an artefact of the clip: {s.n_clipped_errors:g} wrong answers had 1 - conf below eps = {s.eps:g}, which stands in its place, "
-            f"so that they carry {s.n_clipped_errors / s.eps / s.n / s.csr:.1%} of the value {s.csr:.6g}; a smaller eps would give a larger one")
+    return (f"an artefact of the clip: {s.n_clipped_errors:g} wrong answer{'s' * (s.n_clipped_errors != 1)} had 1 − conf at or below eps = {s.eps:g}, which stands in its place, "
+            f"and carry {s.n_clipped_errors / s.eps / s.n / s.csr:.1%} of the value {s.csr:.6g}; a smaller eps gives a larger value")
+
+
+def _t_cal_p(p):
+    "A thousand draws of a million rows take a minute: a report does not wait for them."
+    if p.n > 200_000:
+        return undefined("t_cal_p", f"a report does not run this test on {p.n:,} rows, more than 200,000; call t_cal_test")
+    return t_cal_test(p, random_state=0).p_value
 
 
 def _log_loss_caveat(p):
     n = p.sum(np.where(p.correct, p.conf, p.error_prob) == 0)
-    return f"infinite: {n:g} rows gave what happened the probability 0; log_loss(profile, eps=1e-8) clips it and says what the clip adds" if n and math.isinf(log_loss(p)) else None
+    return f"{n:g} row{'s' * (n != 1)} gave what happened the probability 0; log_loss(profile, eps=1e-8) clips it and says how much of the value is the clip's" if n and math.isinf(log_loss(p)) else None
 
-# %% ../../nbs/reporting/01_registry.ipynb #db35c745
+# %% ../../nbs/reporting/01_registry.ipynb #4f6996df
 BOTH, TOP, UNIT = ("top_label", "event"), ("top_label",), (0.0, 1.0)
+
+
+def _comparison(page, *rows, **common):
+    "Rows (name, label, function, best, direction, source) of metrics that stand beside the headline and take both kinds."
+    return (Metric(name, label, function, best, direction, BOTH, page=page, source=source, **common) for name, label, function, best, direction, source in rows)
+
 
 METRICS = (
     Metric("accuracy", "accuracy", weighted.accuracy, 1.0, "higher", TOP, group="headline", page="metrics/02_weighted", source="arXiv 2605.01796 section 2.1", se=_accuracy_se, interval=_accuracy_interval, bounds=UNIT),
@@ -90,6 +116,51 @@ METRICS = (
     Metric("log_loss", "log loss", log_loss, 0.0, "lower", BOTH, group="headline", page="metrics/05_scores", source="Good 1952", caveat=_log_loss_caveat),
     Metric("csr_zscore", "z of CSR", csr_zscore, 0.0, "target", TOP, page="metrics/01_csr", source="arXiv 2605.01796 section 2.1"),
     Metric("csr_lower_bound", "lower bound of CSR", csr_lower_bound, 1.0, "target", TOP, page="metrics/01_csr", source="arXiv 2605.01796 Proposition 7"),
+    *_comparison("metrics/04_binned",
+                 ("mce", "largest gap of the bins (MCE)", partial(expected_calibration_error, norm="max"), 0.0, "lower", "arXiv 1706.04599"),
+                 ("rmsce", "root mean square gap of the bins", partial(expected_calibration_error, norm="l2"), 0.0, "lower", "arXiv 1909.10155"),
+                 ("ece_equal_mass", "ECE, equal-mass bins", partial(expected_calibration_error, strategy="quantile"), 0.0, "lower", "arXiv 2012.08668"), options=("n_bins",)),
+    *_comparison("metrics/04_binned", ("ece_classwise", "ECE, mean over classes", partial(expected_calibration_error, target="classwise"), 0.0, "lower", "arXiv 1909.10155"), needs=("scores",), options=("n_bins",)),
+    *_comparison("metrics/14_adaptive",
+                 ("debiased_ece", "debiased l2 ECE, 15 equal-mass bins", debiased_ece, 0.0, "lower", "arXiv 1909.10155"),
+                 ("sweep_ece", "sweep ECE", sweep_ece, 0.0, "lower", "arXiv 2012.08668"),
+                 ("ad_ece", "AD-ECE", ad_ece, 0.0, "lower", "arXiv 1902.06977")),
+    *_comparison("metrics/12_eci",
+                 ("eci", "estimated calibration index", lambda p: eci(p).eci, 1.0, "higher", "Famiglini, Campagner, Cabitza 2023"),
+                 ("eci_direction", "ECI direction, positive: overconfident", lambda p: eci(p).direction, 0.0, "target", "Famiglini, Campagner, Cabitza 2023")),
+    *_comparison("metrics/05_scores",
+                 ("spiegelhalter_z", "Spiegelhalter's z", lambda p: spiegelhalter_test(p).statistic, 0.0, "target", "Spiegelhalter 1986"),
+                 ("spiegelhalter_p", "p-value of Spiegelhalter's test", lambda p: spiegelhalter_test(p).p_value, None, "higher", "Spiegelhalter 1986"),
+                 ("brier_reliability", "Brier reliability, 10 bins", lambda p: murphy_decomposition(p).reliability, 0.0, "lower", "Murphy 1973"),
+                 ("brier_resolution", "Brier resolution, 10 bins", lambda p: murphy_decomposition(p).resolution, None, "higher", "Murphy 1973"),
+                 ("corp_miscalibration", "CORP miscalibration", lambda p: corp_decomposition(p).miscalibration, 0.0, "lower", "Dimitriadis, Gneiting, Jordan 2021"),
+                 ("corp_discrimination", "CORP discrimination", lambda p: corp_decomposition(p).discrimination, None, "higher", "Dimitriadis, Gneiting, Jordan 2021"),
+                 ("mean_entropy", "mean entropy", mean_entropy, None, "none", "Gneiting, Balabdaoui, Raftery 2007"),
+                 ("sharpness", "sharpness (variance of conf)", sharpness, None, "none", "Murphy, Winkler 1987")),
+    *_comparison("metrics/06_ecd",
+                 ("ecd", "ECD", ecd, 0.0, "target", "arXiv 2502.14545"),
+                 ("ecd_decision", "ECD test: 1 over-, -1 underconfident", lambda p: float(ecd_test(p).decision), 0.0, "target", "arXiv 2502.14545; arXiv 2605.01796 Table 7")),
+    *_comparison("metrics/07_cumulative",
+                 ("ecce_mad", "ECCE-MAD", ecce_mad, 0.0, "lower", "arXiv 2205.09680"),
+                 ("ecce_r", "ECCE-R", ecce_r, 0.0, "lower", "arXiv 2205.09680"),
+                 ("ecce_p", "p-value of ECCE-MAD", lambda p: ecce_test(p).p_value, None, "higher", "arXiv 2205.09680")),
+    *_comparison("metrics/08_smooth", ("smooth_ece", "smooth ECE", smooth_ece, 0.0, "lower", "arXiv 2309.12236")),
+    *_comparison("metrics/08_smooth_logit", ("logit_smoothed_ece", "logit-smoothed ECE, sigma 0.1", logit_smoothed_ece, 0.0, "lower", "arXiv 2402.10046")),
+    *_comparison("metrics/08_isotonic_distance", ("isotonic_distance", "isotonic distance (MCalDist)", isotonic_distance, 0.0, "lower", "arXiv 2605.01796 Table 7")),
+    *_comparison("metrics/09_tce", ("tce", "TCE in per cent, blocks of 10 to 1000 rows", tce, 0.0, "lower", "arXiv 2306.14343"), weighted=False),
+    *_comparison("metrics/10_tcal", ("t_cal_statistic", "T-Cal estimate, 16 bins (squared l2)", t_cal_statistic, 0.0, "lower", "arXiv 2203.01850")),
+    *_comparison("metrics/10_tcal", ("t_cal_p", "p-value of the adaptive T-Cal test", _t_cal_p, None, "higher", "arXiv 2203.01850"), weighted=False),
+    Metric("cwsa", "CWSA, tau 0.5", cwsa, 1.0, "higher", TOP, page="metrics/11_cwsa", source="arXiv 2505.18622; arXiv 2605.01796 Table 7"),
+    Metric("cwsa_plus", "CWSA+, tau 0.5", cwsa_plus, 1.0, "higher", TOP, page="metrics/11_cwsa", source="arXiv 2505.18622; arXiv 2605.01796 Table 7"),
+    *_comparison("metrics/16_cox",
+                 ("cox_slope", "calibration slope", lambda p: cox_calibration(p).slope, 1.0, "target", "Cox 1958"),
+                 ("cox_intercept", "calibration intercept, in the large", lambda p: cox_calibration(p).intercept_in_the_large, 0.0, "target", "Cox 1958"),
+                 ("ici", "integrated calibration index (ICI)", ici, 0.0, "lower", "Austin, Steyerberg 2019")),
+    Metric("average_precision", "average precision", average_precision, 1.0, "higher", BOTH, needs=("scores",), page="metrics/19_ranking", source="step-wise area under the precision-recall curve", bounds=UNIT),
+    Metric("cw_average_precision", "cw-average precision", cw_average_precision, 1.0, "higher", TOP, needs=("labels", "scores"), page="metrics/19_ranking", source="weights of arXiv 2605.01796 section 2.2", bounds=UNIT),
+    Metric("enrichment_factor", "enrichment of the top 1 %", enrichment_factor, None, "higher", BOTH, needs=("scores",), page="metrics/19_ranking", source="precision of the top fraction over the share of the class"),
+    Metric("aurc", "area under the risk-coverage curve (AURC)", aurc, 0.0, "lower", TOP, page="decisions/03_selective", source="arXiv 1805.08206", bounds=UNIT, caveat=lambda p: risk_coverage_curve(p).reason),
+    Metric("excess_aurc", "excess AURC", excess_aurc, 0.0, "lower", TOP, page="decisions/03_selective", source="arXiv 1805.08206", caveat=lambda p: risk_coverage_curve(p).reason),
     *(Metric(name, f"{label}, macro", getattr(weighted, name), 1.0, "higher", TOP, needs=("labels",), page="metrics/02_weighted", source=source) for name, label, source in (
         ("precision", "precision", "arXiv 2605.01796 section 2.2"), ("cw_precision", "cw-precision", "arXiv 2605.01796 Proposition 11"),
         ("recall", "recall", "arXiv 2605.01796 section 2.2"), ("cw_recall", "cw-recall", "arXiv 2605.01796 Proposition 11"),

@@ -137,7 +137,7 @@ def _metrics(p, n_bins):
     own = [r for r in rows if r["claim"] != "the class predicted at 0.5"]  # an event report opens with the event
     return own + [r for r in rows if r["claim"] == "the class predicted at 0.5"], skipped
 
-# %% ../../nbs/reporting/03_report.ipynb #44bbe73e
+# %% ../../nbs/reporting/03_report.ipynb #f5f23d53
 MIN_ROWS = 30  # a group with fewer rows gets no verdict
 MAX_GROUPS = 1000
 GROUP_COLUMNS = {"accuracy": "accuracy", "csr": "CSR", "risk_probability": "P_risk", "expected_calibration_error": "ECE", "cw_accuracy": "cwA", "auc": "AUC"}
@@ -147,8 +147,8 @@ def _group_rows(p, by, n_bins):
     "(label, rows) of every group that has a row of positive weight, in the order of the labels; the rows without a label last."
     array, _, index, _ = inputs.to_array(by, "by")
     array = inputs.column(array, "by")
-    if len(array) == p.n + p.n_dropped > p.n:
-        raise InputError(f"`by` must have one value a row of the profile, got {len(array)} for {p.n}: the profile left out {p.n_dropped} rows, leave them out of `by` too", "by")
+    if p.kept is not None and len(array) == p.n + p.n_dropped:  # one label a row of the caller's data
+        array, index = array[p.kept], None
     inputs.same_rows(profile=(p.conf, None), by=(array, index))
     labels = [None if v is None or v != v else v for v in array.tolist()]  # NaN and NaT are not equal to themselves
     counted = np.ones(p.n, bool) if p.sample_weight is None else p.sample_weight > 0
@@ -277,7 +277,7 @@ class Report:
         values = ", ".join(f"{m['label'].partition(' (')[0]} {number(m['value'])}" for m in self.metrics if m["group"] == "headline")
         return f"Report on {self.judged}, n={self.profile.n}: {self.verdict.headline}. {values}"
 
-# %% ../../nbs/reporting/03_report.ipynb #be41d3dc
+# %% ../../nbs/reporting/03_report.ipynb #0cab2f04
 def _strict(x):
     "Plain Python all the way down: numpy scalars unpacked, NaN and infinity as None."
     if isinstance(x, dict):
@@ -295,8 +295,8 @@ def _png(plot, p, **options):
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(5.2, 4.2), layout="constrained", facecolor="white")
-    figure.get_layout_engine().set(w_pad=0.1, h_pad=0.1)
+    figure = Figure(figsize=(5.2, 4.2), facecolor="white")
+    figure.subplots_adjust(left=0.13, right=0.965, bottom=0.125, top=0.915)
     FigureCanvasAgg(figure)
     plot(p, ax=figure.add_subplot(), **options)
     data = BytesIO()
