@@ -140,7 +140,7 @@ def _logits(array, one, dtype):
         notes.append("input='logits', but all rows lie in [0, 1] and sum to 1: these look like probabilities")
     return values, notes
 
-# %% ../../nbs/recalibration/01_base.ipynb #dfe614e4
+# %% ../../nbs/recalibration/01_base.ipynb #633e0375
 def _targets(y, sample_weight, scores, columns, index, classes, one):
     "Codes, class list and weights that belong to the scores."
     labels, _, y_index, _ = inputs.to_array(y, "y")
@@ -157,7 +157,7 @@ def _targets(y, sample_weight, scores, columns, index, classes, one):
     bad = np.flatnonzero(codes < 0)
     if len(bad):
         shown = ", ".join(repr(c) for c in classes[:6]) + (", …" if len(classes) > 6 else "")
-        inputs.refuse("y", f"must hold one of the classes {shown}", "a missing label" if labels[bad[0]] is None else repr(labels[bad[0]]), bad)
+        inputs.refuse("y", f"must hold one of the classes {shown}", "a missing label" if labels[bad[0]] is None else repr(labels[bad].tolist()[0]), bad)
     return codes, classes, None if weight is None else inputs.as_weights(weight[0], "sample_weight")
 
 
