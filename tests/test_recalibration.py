@@ -394,8 +394,8 @@ def test_cal_05_zeros_are_counted():
     with pytest.raises(InputError, match="`scores` must lie in .*say input='logits'"):
         TemperatureScaling().fit([[3.0, -2.0], [0.6, 0.4]], [0, 1])
     with pytest.warns(RecalibrationWarning, match="look like probabilities"):
-        TemperatureScaling("logits").fit([[0.9, 0.1], [0.6, 0.4]], [0, 1])
-    with pytest.warns(RecalibrationWarning, match="1 rows hold a logit of -inf"):
+        TemperatureScaling("logits").fit([[0.9, 0.1], [0.6, 0.4]] * 5, [0, 1] * 5)
+    with pytest.warns(RecalibrationWarning, match="1 row with a logit of -inf"):
         TemperatureScaling("logits").fit([[0.9, -np.inf], [0.6, 0.4]], [0, 1])
 
 
