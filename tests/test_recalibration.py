@@ -111,9 +111,9 @@ def test_vectors_beta(name):
     "probcal's is the constrained optimum; betacal stops early, and can return a negative slope."
     p, y, _, _ = vector_rows(name)
     want = theirs(name, "beta calibration abm", "probcal")
-    fit = quietly(BetaCalibration().fit, clipped(p), y)
     if len(p) <= 4:
-        return  # separated: no optimum
+        pytest.skip("the scores separate the classes: there is no optimum to agree on")
+    fit = quietly(BetaCalibration().fit, clipped(p), y)
     assert np.allclose(fit.predict_proba(GRID)[:, 1], want["map"], rtol=0, atol=1e-4)
     a, b, c = want["a,b,c"]
     assert np.allclose([fit.maps_[0].a or 0, fit.maps_[0].b or 0, fit.maps_[0].c], [a, b, c], rtol=1e-3, atol=2e-3)
