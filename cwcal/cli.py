@@ -141,7 +141,7 @@ def report(
     show(result)
     _wrote(html, json_)
 
-# %% ../nbs/cli.ipynb #24089cbe
+# %% ../nbs/cli.ipynb #074e4b83
 _COLOUR = {"overconfident": "red", "suspect": "yellow", "no evidence": "green"}
 _GROUP_NUMBERS = {"accuracy": "accuracy", "CSR": "csr", "P_risk": "risk_probability", "ECE": "expected_calibration_error"}  # what fits in 80 columns
 
@@ -180,14 +180,7 @@ def show(result):
     console.print()
     for fact in facts(d):
         console.print(f"- {fact}")
-    for claim in dict.fromkeys(m["claim"] for m in d["metrics"] if m["group"] == "headline"):
-        table = _table(f"about {claim}", "value", "95 % interval", "best")
-        for m in d["metrics"]:
-            if m["group"] == "headline" and m["claim"] == claim:
-                interval = "" if m["low"] is None else f"{number(m['low'])} – {number(m['high'])}"
-                table.add_row(m["label"] + (f"\n{m['reason']}" if m["reason"] else ""), number(m["value"]), interval, "" if m["best"] is None else f"{m['best']:g}")
-        console.print()
-        console.print(table)
+    _show_metrics(console, [m for m in d["metrics"] if m["group"] == "headline"], "")
     if d["groups"] is not None:
         table = _table("group", "rows", "errors", *_GROUP_NUMBERS, "verdict")
         table.columns[-1].no_wrap = True
@@ -196,9 +189,26 @@ def show(result):
         console.print()
         console.print(table)
         console.print(d["groups_note"])
-    also = sum(m["group"] != "headline" for m in d["metrics"])
-    if also:
-        console.print(f"\n{also} more numbers, intervals and how to read them: --html or --json")
+    _show_metrics(console, [m for m in d["metrics"] if m["group"] != "headline"], "also computed, ")
+    console.print("\n↑ higher is better, ↓ lower is better, = worse on both sides; figures and how to read the numbers: --html")
+
+
+_ARROWS = {"higher": "↑", "lower": "↓", "target": "=", "none": ""}
+
+
+def _show_metrics(console, metrics, before):
+    "One table a claim: label, value, interval, best value with its direction."
+    from cwcal.reporting.html import number
+
+    for claim in dict.fromkeys(m["claim"] for m in metrics):
+        table = _table(f"{before}about {claim}", "value", "95 % interval", "best")
+        for m in metrics:
+            if m["claim"] == claim:
+                interval = "" if m["low"] is None else f"{number(m['low'])} – {number(m['high'])}"
+                best = "" if m["best"] is None else f"{m['best']:g} "
+                table.add_row(m["label"] + (f"\n{m['reason']}" if m["reason"] else ""), number(m["value"]), interval, best + _ARROWS[m["direction"]])
+        console.print()
+        console.print(table)
 
 
 def show_check(result):

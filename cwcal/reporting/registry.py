@@ -93,7 +93,7 @@ def _log_loss_caveat(p):
     n = p.sum(np.where(p.correct, p.conf, p.error_prob) == 0)
     return f"{n:g} row{'s' * (n != 1)} gave what happened the probability 0; log_loss(profile, eps=1e-8) clips it and says how much of the value is the clip's" if n and math.isinf(log_loss(p)) else None
 
-# %% ../../nbs/reporting/01_registry.ipynb #4f6996df
+# %% ../../nbs/reporting/01_registry.ipynb #0a3aab2e
 BOTH, TOP, UNIT = ("top_label", "event"), ("top_label",), (0.0, 1.0)
 
 
@@ -115,7 +115,7 @@ METRICS = (
     Metric("brier_score", "Brier score", brier_score, 0.0, "lower", BOTH, group="headline", page="metrics/05_scores", source="Brier 1950", se=_brier_se, bounds=UNIT),
     Metric("log_loss", "log loss", log_loss, 0.0, "lower", BOTH, group="headline", page="metrics/05_scores", source="Good 1952", caveat=_log_loss_caveat),
     Metric("csr_zscore", "z of CSR", csr_zscore, 0.0, "target", TOP, page="metrics/01_csr", source="arXiv 2605.01796 section 2.1"),
-    Metric("csr_lower_bound", "lower bound of CSR", csr_lower_bound, 1.0, "target", TOP, page="metrics/01_csr", source="arXiv 2605.01796 Proposition 7"),
+    Metric("csr_lower_bound", "lower bound of CSR", csr_lower_bound, None, "none", TOP, page="metrics/01_csr", source="arXiv 2605.01796 Proposition 7"),
     *_comparison("metrics/04_binned",
                  ("mce", "largest gap of the bins (MCE)", partial(expected_calibration_error, norm="max"), 0.0, "lower", "arXiv 1706.04599"),
                  ("rmsce", "root mean square gap of the bins", partial(expected_calibration_error, norm="l2"), 0.0, "lower", "arXiv 1909.10155"),
@@ -130,7 +130,7 @@ METRICS = (
                  ("eci_direction", "ECI direction, positive: overconfident", lambda p: eci(p).direction, 0.0, "target", "Famiglini, Campagner, Cabitza 2023")),
     *_comparison("metrics/05_scores",
                  ("spiegelhalter_z", "Spiegelhalter's z", lambda p: spiegelhalter_test(p).statistic, 0.0, "target", "Spiegelhalter 1986"),
-                 ("spiegelhalter_p", "p-value of Spiegelhalter's test", lambda p: spiegelhalter_test(p).p_value, None, "higher", "Spiegelhalter 1986"),
+                 ("spiegelhalter_p", "p-value of Spiegelhalter's test", lambda p: spiegelhalter_test(p).p_value, None, "none", "Spiegelhalter 1986"),
                  ("brier_reliability", "Brier reliability, 10 bins", lambda p: murphy_decomposition(p).reliability, 0.0, "lower", "Murphy 1973"),
                  ("brier_resolution", "Brier resolution, 10 bins", lambda p: murphy_decomposition(p).resolution, None, "higher", "Murphy 1973"),
                  ("corp_miscalibration", "CORP miscalibration", lambda p: corp_decomposition(p).miscalibration, 0.0, "lower", "Dimitriadis, Gneiting, Jordan 2021"),
@@ -143,13 +143,13 @@ METRICS = (
     *_comparison("metrics/07_cumulative",
                  ("ecce_mad", "ECCE-MAD", ecce_mad, 0.0, "lower", "arXiv 2205.09680"),
                  ("ecce_r", "ECCE-R", ecce_r, 0.0, "lower", "arXiv 2205.09680"),
-                 ("ecce_p", "p-value of ECCE-MAD", lambda p: ecce_test(p).p_value, None, "higher", "arXiv 2205.09680")),
-    *_comparison("metrics/08_smooth", ("smooth_ece", "smooth ECE", smooth_ece, 0.0, "lower", "arXiv 2309.12236")),
+                 ("ecce_p", "p-value of ECCE-MAD", lambda p: ecce_test(p).p_value, None, "none", "arXiv 2205.09680")),
+    *_comparison("metrics/08_smooth", ("smooth_ece", "smooth ECE", partial(smooth_ece, edges="whole"), 0.0, "lower", "arXiv 2309.12236")),
     *_comparison("metrics/08_smooth_logit", ("logit_smoothed_ece", "logit-smoothed ECE, sigma 0.1", logit_smoothed_ece, 0.0, "lower", "arXiv 2402.10046")),
     *_comparison("metrics/08_isotonic_distance", ("isotonic_distance", "isotonic distance (MCalDist)", isotonic_distance, 0.0, "lower", "arXiv 2605.01796 Table 7")),
     *_comparison("metrics/09_tce", ("tce", "TCE in per cent, blocks of 10 to 1000 rows", tce, 0.0, "lower", "arXiv 2306.14343"), weighted=False),
-    *_comparison("metrics/10_tcal", ("t_cal_statistic", "T-Cal estimate, 16 bins (squared l2)", t_cal_statistic, 0.0, "lower", "arXiv 2203.01850")),
-    *_comparison("metrics/10_tcal", ("t_cal_p", "p-value of the adaptive T-Cal test", _t_cal_p, None, "higher", "arXiv 2203.01850"), weighted=False),
+    *_comparison("metrics/10_tcal", ("t_cal_statistic", "T-Cal estimate, 16 bins (squared l2)", t_cal_statistic, 0.0, "target", "arXiv 2203.01850")),
+    *_comparison("metrics/10_tcal", ("t_cal_p", "p-value of the adaptive T-Cal test", _t_cal_p, None, "none", "arXiv 2203.01850"), weighted=False),
     Metric("cwsa", "CWSA, tau 0.5", cwsa, 1.0, "higher", TOP, page="metrics/11_cwsa", source="arXiv 2505.18622; arXiv 2605.01796 Table 7"),
     Metric("cwsa_plus", "CWSA+, tau 0.5", cwsa_plus, 1.0, "higher", TOP, page="metrics/11_cwsa", source="arXiv 2505.18622; arXiv 2605.01796 Table 7"),
     *_comparison("metrics/16_cox",
@@ -229,7 +229,7 @@ def compute(
     otherwise = None if math.isfinite(value) else "the value is infinite" if math.isinf(value) else "the value is not a number"
     return value, "; ".join(dict.fromkeys(reasons)) or otherwise
 
-# %% ../../nbs/reporting/01_registry.ipynb #f2e17f26
+# %% ../../nbs/reporting/01_registry.ipynb #33da598a
 Z95 = 1.959963984540054  # normal quantile at 0.975
 
 
@@ -250,6 +250,9 @@ def compute_interval(
             return se, float(low), float(high)
     if not 0 < se < math.inf:
         return se, nan, nan
+    if m.bounds == UNIT and 0 < value < 1:  # on the log-odds scale the interval stays inside and leans to the right side
+        centre, spread = math.log(value / (1 - value)), Z95 * se / (value * (1 - value))
+        return se, *(1 / (1 + math.exp(-x)) for x in (centre - spread, centre + spread))
     return se, max(value - Z95 * se, m.bounds[0]), min(value + Z95 * se, m.bounds[1])
 
 # %% ../../nbs/reporting/01_registry.ipynb #823dfbaf

@@ -71,29 +71,60 @@ def _judge(p, first=()):
     level = risk_level(s)
     return Verdict(level, (*first, *_sentences(p, s, level, few, alone)), s)
 
-# %% ../../nbs/reporting/03_report.ipynb #aec8f697
+# %% ../../nbs/reporting/03_report.ipynb #5505d148
 def _sentences(p, s, level, few, alone):
+    expected = p.sum(p.error_prob)
     if few:
         yield f"{many(s.n_errors, 'error')} in {many(s.n, 'row')}; a verdict takes at least {MIN_ERRORS}."
+        chance = _chance(s.n_errors, expected)
+        if chance < 0.001:
+            yield f"Too few to say how large CSR is, but not by chance: the claims allow {number(expected)} errors on average, and this many with probability at most {chance:.1g}."
     if alone and s.n_errors > 0:
         yield f"A single wrong answer carries {s.largest_share:.0%} of CSR, so that the value is that row's and not the model's."
     if level == "undecided":
         yield f"P_risk has no value: {_after(s.reason)}."
     if level == "overconfident":
-        yield f"The wrong answers were given with more confidence than calibration allows: P_risk is at least {OVERCONFIDENT}."
+        yield f"The wrong answers were given with more confidence than about 95 in 100 calibrated samples would show: P_risk is at least {OVERCONFIDENT}."
     if level == "suspect":
         yield f"CSR exceeds 1 by at least one standard deviation (P_risk is at least {SUSPECT}), but P_risk is below {OVERCONFIDENT}."
     if level == "no evidence":
-        yield ("CSR does not exceed 1." if s.csr <= 1 else "CSR exceeds 1 by less than one standard deviation.") + " That does not show that the confidences are right: they may be too low, or too high by less than these data can tell."
+        yield ("CSR does not exceed 1." if s.csr <= 1 else "CSR exceeds 1 by less than one standard deviation.") + " That does not show that the confidences are right: they may be too low, or too high in a way that this test does not see."
+    yield from _masked(p, s)
     shown = number(s.p_risk)
     risk = "P_risk undefined" if s.p_risk != s.p_risk else f"P_risk {shown}" if shown.startswith(">") else f"P_risk = {shown}"
     yield f"CSR = {number(s.csr)} where calibration gives 1 on average with a standard deviation of {number(s.sigma)}; {risk}."
     if s.n_errors > 0:
         wrong = ~p.correct if p.sample_weight is None else ~p.correct & (p.sample_weight > 0)
         most = float(p.error_prob[wrong].min())
-        yield f"This rests on {many(s.n_errors, 'error')} in {many(s.n, 'row')}; the surest wrong answer had 1 − conf = {most:.3g}, and the largest single term carries {s.largest_share:.1%} of CSR."
+        yield f"This rests on {many(s.n_errors, 'error')} in {many(s.n, 'row')}, where the claims allow {number(expected)} on average; the surest wrong answer had 1 − conf = {most:.3g}, and the largest single term carries {s.largest_share:.1%} of CSR."
     if s.n_clipped_errors:
         yield f"The size of CSR is an artefact of the clip: {many(s.n_clipped_errors, 'wrong answer')} had 1 − conf below eps = {s.eps:g}, which stands in its place; a smaller eps would give a larger CSR."
+
+
+def _chance(errors, expected):
+    "Chernoff's bound on the probability of at least this many errors when the claims hold."
+    return 1.0 if errors <= expected else math.exp(errors - expected + errors * (math.log(expected) - math.log(errors))) if expected > 0 else 0.0
+
+
+def _masked(p, s):
+    "When a few very sure rows carry most of the variance behind P_risk: what is left without them, right and wrong alike."
+    q = np.maximum(p.error_prob, s.eps) if s.eps else p.error_prob
+    weight = np.ones(p.n) if p.sample_weight is None else p.sample_weight
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance = np.where(weight > 0, weight * (1.0 - q) / q, 0.0)
+    if not 0 < variance.sum() < math.inf:
+        return
+    order = np.argsort(q, kind="stable")
+    share = np.cumsum(variance[order]) / variance.sum()
+    limit = q[order[int(np.searchsorted(share, 0.5))]]  # the surest rows that carry half of it, ties whole
+    sure = q <= limit
+    counted = float(weight[sure].sum())
+    if counted == s.n or (counted > max(1.0, 0.01 * s.n) and limit > s.eps * (1 + 1e-6)):
+        return
+    rest = csr_summary(p.subset(~sure))
+    risk = f"P_risk = {number(rest.p_risk)}" if rest.p_risk == rest.p_risk else "P_risk undefined"
+    yield (f"{many(counted, 'row')} with 1 − conf up to {limit:.3g} carry {variance[sure].sum() / variance.sum():.0%} of the variance behind P_risk and can hide an excess elsewhere; "
+           f"without them, the right and the wrong alike, CSR = {number(rest.csr)} and {risk}.")
 
 
 _ABOUT_EVENT = ("CSR is about predicted classes: the verdict is on the class that the forecast predicts when the event is called at a probability above 0.5.",)
@@ -217,7 +248,7 @@ class Report:
         values = ", ".join(f"{m['label'].partition(' (')[0]} {number(m['value'])}" for m in self.metrics if m["group"] == "headline")
         return f"Report on {self.judged}, n={self.profile.n}: {self.verdict.headline}. {values}"
 
-# %% ../../nbs/reporting/03_report.ipynb #0cab2f04
+# %% ../../nbs/reporting/03_report.ipynb #efa5efee
 def _strict(x):
     "Plain Python all the way down: numpy scalars unpacked, NaN and infinity as None."
     if isinstance(x, dict):
@@ -246,13 +277,14 @@ def _png(plot, p, **options):
 
 def _reading(p, r):
     "How to read the numbers."
-    yield_ = ["CSR is the size of the calibrated data set that would explain the errors, over the actual size: 1 is best, above 1 the errors are too sure, below 1 surer answers could have been given.",
+    yield_ = ["CSR is the size of the calibrated data set that would explain the errors, over the actual size: 1 is what calibration gives, above 1 the errors are too sure; below 1 there is no excess, and a value many standard deviations below 1 without answers at confidence 1 speaks for confidences that are too low.",
               "P_risk is one minus a one-sided p-value of CSR against calibration, 0 where CSR is at most 1. It is evidence against calibration, and not a statement about how probable a risk is.",
               "The standard deviation of CSR is its spread under calibration and not its standard error; it rests on a normal approximation that is coarse when few rows are very sure.",
               f"ECE is taken over {r.n_bins} equal-width bins; it is a plug-in value that is above 0 for finite calibrated samples too.",
-              "Intervals are 95 %: Wilson's for accuracy, DeLong's for AUC, otherwise value ± 1.96 standard errors, for independent rows."]
+              "Intervals are nominal 95 % for independent rows: Wilson's for accuracy, otherwise 1.96 standard errors (DeLong's for AUC) on the log-odds scale; they are too short when fewer than about ten rows are wrong or misranked."]
     if p.sample_weight is not None:
-        yield_.append("Weights count as frequencies: a row of weight 2 is two rows, also in intervals and P_risk.")
+        whole = bool(np.all(p.sample_weight == np.floor(p.sample_weight)))
+        yield_.append("Weights count as frequencies: a row of weight 2 is two rows, also in intervals and P_risk." + ("" if whole else " These weights are not whole numbers: their sum stands in for the number of rows, so that another scale gives other intervals and another P_risk."))
     if p.kind == "event":
         yield_.append("CSR and its relatives are about the predicted class; here the event is predicted where its probability exceeds 0.5. Another threshold makes another classifier.")
     return yield_
