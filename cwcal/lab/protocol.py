@@ -5,8 +5,8 @@
 # %% auto #0
 __all__ = ['SHIPPED', 'CONTROLS', 'METHODS', 'PARTS', 'Rows', 'encoded', 'load_rows', 'protocol_parts', 'label_arrival',
            'fit_logits', 'fit_maps', 'row_losses', 'groups_of', 'protocol_predictions', 'method_profile',
-           'probabilities', 'accuracy_bounds', 'reliability_row', 'deferral_table', 'paired_difference', 'input_alarm',
-           'shift_piece']
+           'probabilities', 'accuracy_bounds', 'reliability_row', 'deferral_table', 'paired_difference', 'score_table',
+           'group_table', 'input_alarm', 'shift_piece']
 
 # %% ../../nbs/lab/08_protocol.ipynb #6f908468
 import functools
@@ -359,6 +359,68 @@ def paired_difference(
     d = np.asarray(a, dtype=float) - np.asarray(b, dtype=float)
     mean, se = float(d.mean()), float(d.std(ddof=1) / np.sqrt(len(d))) if len(d) > 1 else np.nan
     return {"difference": mean, "se": se, "verdict": "better" if mean < -1.96 * se else "worse" if mean > 1.96 * se else "not told apart"}
+
+# %% ../../nbs/lab/08_protocol.ipynb #1650385b
+def score_table(
+    frame,  # protocol_predictions of one or several repetitions
+    parts=PARTS[2:],  # parts to judge
+    labels: str = "known",  # as in method_profile
+):  # frame
+    "Proper scores, accuracy, changed predictions and reliability of every method."
+    import pandas as pd
+
+    out = []
+    for (rep, part), f in frame[frame["part"].isin(parts)].groupby(["rep", "part"]):
+        profiles = {m: method_profile(f, m, labels) for m in METHODS}
+        raw = profiles["raw"]
+        log, brier = ({m: loss(p) for m, p in profiles.items()} for loss in (_log_rows, _brier_rows))
+        for m, p in profiles.items():
+            line = {"rep": rep, "part": part, "method": m, "n": p.n, "unlabelled": p.n_dropped, "log_loss": float(log[m].mean()), "brier": float(brier[m].mean())}
+            for name, loss in (("log_loss", log), ("brier", brier)):
+                d = paired_difference(loss[m], loss["raw"])
+                line |= {f"{name}_less_raw": d["difference"], f"{name}_se": d["se"], f"{name}_verdict": "" if m == "raw" else d["verdict"]}
+            line |= {"changed": int(np.sum(p.y_pred != raw.y_pred)), "repaired": int(np.sum(p.correct & ~raw.correct)), "broken": int(np.sum(~p.correct & raw.correct))}
+            out.append(line | {k: v for k, v in reliability_row(p).items() if k != "n"})
+    return pd.DataFrame(out)
+
+
+def _matrix(p):
+    return np.column_stack([p.scores(k) for k in range(p.n_classes)])
+
+
+def _log_rows(p):
+    return row_losses(_matrix(p), p.y_true)
+
+
+def _brier_rows(p):
+    return np.sum((_matrix(p) - np.eye(p.n_classes)[p.y_true]) ** 2, axis=1)
+
+# %% ../../nbs/lab/08_protocol.ipynb #0052645d
+def group_table(
+    frame,  # protocol_predictions of one repetition
+    deferral_cost: float,  # answer where confidence >= 1 - deferral_cost
+    *,
+    parts=("evaluation", "shifted"),
+    methods=METHODS,
+    by: str = "group",  # column: "group", or "y" for the true class
+    **options,  # of reliability_row
+):  # frame
+    "Reliability of every group, all its rows and those that are answered."
+    import pandas as pd
+
+    out = []
+    for part in parts:
+        f = frame[frame["part"] == part]
+        for m in methods:
+            whole = method_profile(f, m)
+            labelled = f[f["arrival"] == "known"][by].to_numpy()
+            for g in sorted(set(f[by])):
+                p = whole.subset(labelled == g)
+                kept = p.error_prob <= deferral_cost
+                for rows, q in (("all", p), ("answered", p.subset(kept))):
+                    out.append({"part": part, "method": m, "group": g, "rows": rows, "unlabelled": int(np.sum((f[by] == g) & (f["arrival"] != "known"))),
+                                "coverage": float(kept.mean()) if p.n else np.nan, **reliability_row(q, **options)})
+    return pd.DataFrame(out)
 
 # %% ../../nbs/lab/08_protocol.ipynb #0592f76a
 def input_alarm(
