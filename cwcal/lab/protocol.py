@@ -250,7 +250,7 @@ def groups_of(
         return np.array([f"{by} = {v:g}" for v in x], dtype=object)
     return np.where(x.to_numpy() > x.median(), f"{by} > {x.median():.4g}", f"{by} <= {x.median():.4g}").astype(object)
 
-# %% ../../nbs/lab/08_protocol.ipynb #c7201e25
+# %% ../../nbs/lab/08_protocol.ipynb #0fa25784
 def protocol_predictions(
     dataset: str, shift: str, max_rows: int, data_home: str,  # see load_rows
     model: str,  # "logistic" or "xgboost"
@@ -263,9 +263,16 @@ def protocol_predictions(
     seed_sequence,  # of this piece
 ):  # frame, one row for each row of the data set
     "One repetition: part, outcome, arrival of the label, group, and the probabilities of the three methods for every row."
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        return _predictions(dataset, shift, max_rows, data_home, model, shares, odir, missing_rate, delayed_rate, feedback, group_by, rep, np.random.default_rng(seed_sequence))
+
+
+def _predictions(dataset, shift, max_rows, data_home, model, shares, odir, missing_rate, delayed_rate, feedback, group_by, rep, rng):
+    "See protocol_predictions."
     import pandas as pd
 
-    rng = np.random.default_rng(seed_sequence)
     rows = load_rows(dataset, shift, max_rows=max_rows, data_home=data_home, rng=rng)
     part = protocol_parts(rows.codes, rows.shifted, shares, rng)
     train = part == "train"
@@ -395,7 +402,7 @@ def _log_rows(p):
 def _brier_rows(p):
     return np.sum((_matrix(p) - np.eye(p.n_classes)[p.y_true]) ** 2, axis=1)
 
-# %% ../../nbs/lab/08_protocol.ipynb #0052645d
+# %% ../../nbs/lab/08_protocol.ipynb #04ae6127
 def group_table(
     frame,  # protocol_predictions of one repetition
     deferral_cost: float,  # answer where confidence >= 1 - deferral_cost
@@ -417,8 +424,8 @@ def group_table(
             for g in sorted(set(f[by])):
                 p = whole.subset(labelled == g)
                 kept = p.error_prob <= deferral_cost
-                for rows, q in (("all", p), ("answered", p.subset(kept))):
-                    out.append({"part": part, "method": m, "group": g, "rows": rows, "unlabelled": int(np.sum((f[by] == g) & (f["arrival"] != "known"))),
+                for which, q in (("all", p), ("answered", p.subset(kept))):
+                    out.append({"part": part, "method": m, "group": g, "which": which, "unlabelled": int(np.sum((f[by] == g) & (f["arrival"] != "known"))),
                                 "coverage": float(kept.mean()) if p.n else np.nan, **reliability_row(q, **options)})
     return pd.DataFrame(out)
 
@@ -441,7 +448,7 @@ def input_alarm(
     u = mannwhitneyu(a, b, alternative="greater")
     return float(u.statistic / len(a) / len(b)), float(u.pvalue)
 
-# %% ../../nbs/lab/08_protocol.ipynb #2c933d70
+# %% ../../nbs/lab/08_protocol.ipynb #a9fd448b
 def shift_piece(
     dataset: str, shift: str, max_rows: int, data_home: str,  # see load_rows
     model: str,  # "logistic" or "xgboost"
@@ -453,13 +460,20 @@ def shift_piece(
     seed_sequence,  # of this piece
 ):  # frame, one row a method
     "One repetition of the shift experiment."
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        return _shift(dataset, shift, max_rows, data_home, model, shares, redrawn, n_bins, rep, np.random.default_rng(seed_sequence))
+
+
+def _shift(dataset, shift, max_rows, data_home, model, shares, redrawn, n_bins, rep, rng):
+    "See shift_piece."
     import pandas as pd
     from scipy.special import softmax
     from scipy.stats import ks_2samp
 
     from cwcal.recalibration.temperature import TemperatureScaling
 
-    rng = np.random.default_rng(seed_sequence)
     rows = load_rows(dataset, shift, max_rows=max_rows, data_home=data_home, rng=rng, redrawn=redrawn)
     part = protocol_parts(rows.codes, rows.shifted, shares, rng)
     train, calibration, there = part == "train", part == "calibration", part == "shifted"
@@ -472,7 +486,7 @@ def shift_piece(
     out = []
     for method, proba in (("raw", softmax(z, axis=1)), ("temperature", t.predict_proba(z))):
         inside, outside = (Profile.from_proba(rows.codes[m], proba[m], classes=range(z.shape[1])) for m in (here, there))
-        line = {"dataset": rows.label, "shift": shift, "what": rows.what, "rep": rep, "method": method, "temperature": float(t.temperature_) if method == "temperature" else 1.0,
+        line = {"dataset": rows.label, "shift": shift, "what": rows.what, "rep": rep, "method": method, "temperature": float(t.temperature_) if method == "temperature" else 1.0, "bound_hit": bool(method == "temperature" and t.bound_hit_),
                 "unseen_rows": int(np.sum(~np.isin(rows.codes[there], rows.codes[train]))), "domain_auc": area, "alarm_p": alarm, "conf_ks_p": float(ks_2samp(inside.conf, outside.conf).pvalue)}
         out.append(line | {f"{k}_{where}": v for where, p in (("in", inside), ("out", outside)) for k, v in _evidence(p, n_bins).items()} | _speed(inside, outside, n_bins, rng))
     return pd.DataFrame(out)
