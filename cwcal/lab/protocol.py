@@ -21,7 +21,7 @@ from ..metrics.binned import binomial_interval, expected_calibration_error
 from ..metrics.csr import csr_summary
 from ..profile import Profile
 
-# %% ../../nbs/lab/08_protocol.ipynb #a5aee0b7
+# %% ../../nbs/lab/08_protocol.ipynb #dbc5bd06
 def _above_median(column):
     return lambda X: (X[column] > X[column].median()).to_numpy()
 
@@ -35,7 +35,7 @@ SHIPPED = {  # data set -> {shift: (what it is, features -> rows of the shifted 
                "ink": ("trained on images with up to the median ink, shifted: bolder digits", lambda X: (_ink(X) > _ink(X).median()).to_numpy())},
     "wine_cultivars": {"alcohol": ("trained on wines with up to the median alcohol, shifted: stronger ones", _above_median("alcohol"))},
     "breast_cancer": {"texture": ("trained on tumours with up to the median texture, shifted: coarser ones", _above_median("mean texture")),
-                      "smoothness": ("trained on tumours with up to the median smoothness, shifted: smoother ones", _above_median("mean smoothness"))},
+                      "smoothness": ("trained on tumours with up to the median smoothness, shifted: those above it", _above_median("mean smoothness"))},
     "diabetes_progression": {"sex": ("trained on the first sex of the file, shifted: the second", lambda X: (X["sex"] > 1).to_numpy()),
                              "age": ("trained on patients up to the median age, shifted: older ones", _above_median("age"))},
 }
