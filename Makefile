@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install -qq --disable-pip-version-check
 
-.PHONY: demo test test-slow docs bench lab clean
+.PHONY: demo test test-slow docs bench lab clean experiments-synthetic
 
 demo: $(VENV)/demo.stamp  ## train, calibrate, assess: prints three assessments, writes demo.html
 	$(BIN)/cwcal demo --html demo.html
@@ -22,7 +22,10 @@ docs: $(VENV)/dev.stamp  ## the site, in _docs/
 	$(BIN)/python tools/build_docs.py
 
 bench: $(VENV)/dev.stamp  ## side-by-side timings against the peers that are installed
-	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
+	for script in benchmarks/foundation.py benchmarks/comparison_*.py; do $(BIN)/python $$script || exit 1; done
+
+experiments-synthetic: $(VENV)/dev.stamp  ## the synthetic tables at full size, in results/synthetic_*/tables (a few minutes)
+	for e in calibrated sensitivity cwauc; do $(BIN)/cwcal run synthetic_$$e -f params/synthetic_$${e}_paper.yaml -p n_jobs=2 -o results/synthetic_$$e || exit 1; done
 
 lab: $(VENV)/jupyter.stamp  ## JupyterLab on the notebooks
 	$(BIN)/jupyter lab nbs

@@ -139,7 +139,7 @@ def locate(
     cached = cache_home() / f"{info.name}.parquet"
     return ("cache", cached) if cached.is_file() else ("download", None)
 
-# %% ../../nbs/lab/06_datasets.ipynb #796948be
+# %% ../../nbs/lab/06_datasets.ipynb #55ff0e64
 def load_dataset(
     name: str,  # one of DATASETS
     data_home=None,  # folder of <name>.parquet files; None: CWCAL_DATA_HOME
@@ -154,7 +154,10 @@ def load_dataset(
     Source: arXiv 2605.01796, appendix A.4; which file it used is noted in the registry."""
     info = dataset_info(name)
     kind, path = locate(name, data_home)
-    if kind == "cache" and (problem := _cache_fault(info, path)):
+    if kind == "cache":
+        frame, problem = _from_cache(info, path)
+        if not problem:
+            return _dataset(info, frame, kind, path)
         if not download:
             raise InputError(f"{name}: {path} is damaged ({problem}); `cwcal data fetch {name}` replaces it", "download")
         warnings.warn(f"{name}: {path} is damaged ({problem}) and is downloaded anew", InputWarning, stacklevel=2)
@@ -167,14 +170,17 @@ def load_dataset(
     return _dataset(info, frame, kind, path)
 
 
-def _cache_fault(info, path):
+def _from_cache(info, path):
+    "(frame, '') or (None, what is wrong with the cached file)."
     problem = cached_problem(path)
-    if not problem:
-        try:
-            check_frame(info, _read_parquet(path), path.name)
-        except InputError as e:
-            problem = str(e)
-    return problem
+    if problem:
+        return None, problem
+    try:
+        frame = _read_parquet(path)
+        check_frame(info, frame, path.name)
+    except InputError as e:
+        return None, str(e)
+    return frame, ""
 
 
 def _dataset(info, frame, kind, path):
@@ -215,7 +221,7 @@ def as_in_paper(
     complete = dataset.X.notna().all(axis=1).to_numpy()
     return dataset if complete.all() else dataset.subset(complete, f"without the {np.sum(~complete):,} rows that have a missing value, as in the paper")
 
-# %% ../../nbs/lab/06_datasets.ipynb #41a5e32f
+# %% ../../nbs/lab/06_datasets.ipynb #52594651
 @dataclass(frozen=True)
 class DatasetCheck:
     "What `verify_dataset` found; `problem` is '' when all is well."
@@ -238,9 +244,10 @@ def verify_dataset(
         return None
     where = kind if path is None else f"{kind} {path}"
     try:
-        if kind == "cache" and (problem := _cache_fault(info, path)):
+        frame, problem = _from_cache(info, path) if kind == "cache" else (_breast_cancer() if path is None else _read_parquet(path), "")
+        if problem:
             raise InputError(f"{name}: {path} is damaged ({problem})")
-        d = _dataset(info, _breast_cancer() if path is None else _read_parquet(path), kind, path)
+        d = _dataset(info, frame, kind, path)
     except InputError as e:
         return DatasetCheck(name, where, problem=str(e))
     return DatasetCheck(name, where, d.label, bool(d.sha256) and d.sha256 == d.version.sha256, notes=d.notes)

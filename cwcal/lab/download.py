@@ -6,17 +6,19 @@
 __all__ = ['UPSTREAM', 'Source', 'DownloadError', 'download', 'read_upstream', 'cache_home', 'file_sha256', 'cached_problem',
            'fetch']
 
-# %% ../../nbs/lab/07_download.ipynb #9325ba86
+# %% ../../nbs/lab/07_download.ipynb #710ae2e4
 import hashlib
 import io
 import json
 import os
+import re
 import sys
 import tarfile
 import tempfile
 import time
 import warnings
 import zipfile
+import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -105,7 +107,7 @@ def _pooch():
         raise InputError("downloads need pooch: pip install 'cwcal[lab]'", "name") from e
     return pooch
 
-# %% ../../nbs/lab/07_download.ipynb #773e0353
+# %% ../../nbs/lab/07_download.ipynb #7fd5c9c1
 def _attempt(pooch, url, target, timeout):
     "(what went wrong or '', whether a second attempt may help)."
     import requests
@@ -123,7 +125,8 @@ def _attempt(pooch, url, target, timeout):
     except requests.exceptions.ConnectionError as e:
         if "timed out" in str(e):
             return f"gave no answer for {timeout:g} s", True
-        return f"cannot be reached ({str(e).rstrip(')').rpartition(': ')[2].strip(chr(34) + chr(39) + ')') or type(e).__name__})", True
+        reason = re.search(r"\[Errno -?\d+\] ([^)\"']+)", str(e))
+        return f"cannot be reached ({reason.group(1) if reason else type(e).__name__})", True
     except requests.exceptions.RequestException as e:
         return f"is no usable address ({e})", False
 
@@ -139,7 +142,7 @@ def _bar(name):
     with tqdm(desc=name, total=1, unit="B", unit_scale=True, leave=False, disable=not sys.stderr.isatty()) as bar:
         yield bar
 
-# %% ../../nbs/lab/07_download.ipynb #b9e17799
+# %% ../../nbs/lab/07_download.ipynb #23f1c716
 def _member(archive, ending):
     "The member of a zip archive whose path ends so."
     for name in archive.namelist():
@@ -172,13 +175,13 @@ def _arff(file):
     "The dense ARFF that UCI and OpenML publish: attribute names, then rows."
     import pandas as pd
 
-    lines = [line.strip() for line in io.TextIOWrapper(file, encoding="utf-8")]
+    lines = [line.strip() for line in file.read().decode("utf-8").splitlines()]
     lines = [line for line in lines if line and not line.startswith("%")]
     start = next(k for k, line in enumerate(lines) if line.lower() == "@data")
     names = [line.split(None, 1)[1].strip().replace("\t", " ").split(" ")[0].strip("'\"") for line in lines[:start] if line.lower().startswith("@attribute")]
     return pd.read_csv(io.StringIO("\n".join(lines[start + 1:])), header=None, names=names)
 
-# %% ../../nbs/lab/07_download.ipynb #45b1532f
+# %% ../../nbs/lab/07_download.ipynb #a7ae294f
 _ADULT = "age workclass fnlwgt education education-num marital-status occupation relationship race sex capital-gain capital-loss hours-per-week native-country target".split()
 _LIVER = ["Age", "Gender", "TB", "DB", "Alkphos", "Sgpt", "Sgot", "TP", "ALB", "A/G Ratio", "target"]
 _COVERTYPE = ("Elevation Aspect Slope Horizontal_Distance_To_Hydrology Vertical_Distance_To_Hydrology Horizontal_Distance_To_Roadways Hillshade_9am Hillshade_Noon Hillshade_3pm Horizontal_Distance_To_Fire_Points".split()
@@ -208,8 +211,7 @@ def _read_credit(file):
 
 
 def _read_diabetes(file):
-    with open(file, "rb") as raw:
-        frame = _arff(raw).rename(columns=_DIABETES)
+    frame = _arff(io.BytesIO(Path(file).read_bytes())).rename(columns=_DIABETES)
     return frame.assign(target=(frame["target"] == "tested_positive").astype("int64"))
 
 
@@ -239,7 +241,7 @@ def _read_cifar(file):
     import pandas as pd
 
     parts = []
-    with tarfile.open(file) as archive:
+    with tarfile.open(file, mode="r:gz") as archive:
         for part in [f"data_batch_{k}" for k in range(1, 6)] + ["test_batch"]:
             member = next(m for m in archive.getmembers() if m.name.endswith(f"{part}.bin"))
             parts.append(np.frombuffer(archive.extractfile(member).read(), dtype=np.uint8).reshape(-1, 3073))
@@ -254,7 +256,7 @@ def _read_wine(file):
 
     return pd.concat([_csv(_zipped(file, f"winequality-{c}.csv"), "quality", sep=";") for c in ("red", "white")], ignore_index=True)
 
-# %% ../../nbs/lab/07_download.ipynb #b4a1ed33
+# %% ../../nbs/lab/07_download.ipynb #20cb5b26
 _READERS = {
     "accelerometer": lambda f: _csv(_zipped(f, "accelerometer_gyro_mobile_phone_dataset.csv"), "Activity"),
     "adult_income": _read_adult,
@@ -282,8 +284,8 @@ def read_upstream(
     Errors: DownloadError when they are not what they should be."""
     try:
         return _READERS[name](*files)
-    except (zipfile.BadZipFile, tarfile.TarError, EOFError, OSError, KeyError, StopIteration, ValueError, IndexError, AttributeError) as e:
-        raise DownloadError(f"{name}: {', '.join(Path(f).name for f in files)} is not the file it should be ({str(e) or type(e).__name__})", "name") from e
+    except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError, KeyError, StopIteration, ValueError, IndexError, AttributeError) as e:
+        raise DownloadError(f"{name}: {', '.join(Path(f).name for f in files)} is not the file it should be ({str(e).partition(chr(10))[0].rstrip(':') or type(e).__name__})", "name") from e
 
 # %% ../../nbs/lab/07_download.ipynb #6745f632
 def cache_home() -> Path:

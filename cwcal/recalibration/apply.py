@@ -93,7 +93,7 @@ def recalibrate(
     in_sample = tuple(f"source {wanted[rows[0]]!s}: {note}" for rows, part in parts for note in part.notes if note.startswith("in-sample"))
     return _stitch(test, parts, tuple(f"source {wanted[rows[0]]!s}: recalibrated by {type(calibrator).__name__} on {counts[wanted[rows[0]]]} rows" for rows, _ in parts) + in_sample)
 
-# %% ../../nbs/recalibration/09_apply.ipynb #f5e934e8
+# %% ../../nbs/recalibration/09_apply.ipynb #4f4d98b0
 def _folds(codes, classes, cv, random_state, n):
     "Pairs (rows to fit, rows to leave out); whole numbers are stratified by class."
     if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
@@ -104,7 +104,7 @@ def _folds(codes, classes, cv, random_state, n):
         if counts[least] < cv:
             raise InputError(f"`cv` must not exceed the number of rows of any class, got {cv} with {counts[least]} rows of class {classes[least]!r}; use fewer folds, or a held-out set", "cv")
         return list(StratifiedKFold(int(cv), shuffle=True, random_state=random_state).split(np.zeros(n), codes))
-    if hasattr(cv, "split"):
+    if hasattr(cv, "split") and not isinstance(cv, (str, np.ndarray)):
         return list(cv.split(np.zeros(n), codes))
     try:
         return [(np.asarray(a), np.asarray(b)) for a, b in cv]

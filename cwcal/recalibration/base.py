@@ -85,7 +85,7 @@ class Scores:
         "The scores of some rows."
         return Scores(self.values[rows], self.logits, None if self.given is None else self.given[rows])
 
-# %% ../../nbs/recalibration/01_base.ipynb #dee8cfed
+# %% ../../nbs/recalibration/01_base.ipynb #754ae254
 def read_scores(
     scores,  # (n,), (n, 1) or (n, K)
     input: str,  # "probabilities" or "logits"
@@ -135,12 +135,12 @@ def _logits(array, one, dtype):
         top = values.max(axis=1, keepdims=True)
         low = np.where(excluded, np.inf, values).min(axis=1, keepdims=True)
         values = np.where(excluded, np.minimum(top + np.log(CLIP), low), values)
-        notes.append(f"{int(excluded.any(axis=1).sum())} rows hold a logit of -inf; it counts as a probability of {CLIP:g}")
-    if values.min() >= 0 and values.max() <= 1 and np.all(np.abs(values.sum(axis=1) - 1) < 1e-6):
+        notes.append(f"{_count(int(excluded.any(axis=1).sum()))} with a logit of -inf, which counts as a probability of {CLIP:g}")
+    if len(values) >= 10 and values.min() >= 0 and values.max() <= 1 and np.all(np.abs(values.sum(axis=1) - 1) < 1e-6):
         notes.append("input='logits', but all rows lie in [0, 1] and sum to 1: these look like probabilities")
     return values, notes
 
-# %% ../../nbs/recalibration/01_base.ipynb #dfe614e4
+# %% ../../nbs/recalibration/01_base.ipynb #633e0375
 def _targets(y, sample_weight, scores, columns, index, classes, one):
     "Codes, class list and weights that belong to the scores."
     labels, _, y_index, _ = inputs.to_array(y, "y")
@@ -157,7 +157,7 @@ def _targets(y, sample_weight, scores, columns, index, classes, one):
     bad = np.flatnonzero(codes < 0)
     if len(bad):
         shown = ", ".join(repr(c) for c in classes[:6]) + (", …" if len(classes) > 6 else "")
-        inputs.refuse("y", f"must hold one of the classes {shown}", "a missing label" if labels[bad[0]] is None else repr(labels[bad[0]]), bad)
+        inputs.refuse("y", f"must hold one of the classes {shown}", "a missing label" if labels[bad[0]] is None else repr(labels[bad].tolist()[0]), bad)
     return codes, classes, None if weight is None else inputs.as_weights(weight[0], "sample_weight")
 
 

@@ -59,7 +59,7 @@ def _both_sides(mass, total):
             p[u, place] = b / a
     return p
 
-# %% ../../nbs/recalibration/08_venn_abers.ipynb #0836789c
+# %% ../../nbs/recalibration/08_venn_abers.ipynb #ffb5662a
 @dataclass(frozen=True, eq=False)
 class VennAbersMap:
     "p0 and p1 at every place among the scores: before x[i] at 2i, on x[i] at 2i + 1, beyond the last at 2m."
@@ -95,7 +95,7 @@ class VennAbers(BinaryRecalibrator):
         self.merge = merge
 
     def _fit(self, read, codes, weight):
-        if self.merge not in ("log", "lower") or (self.merge == "lower" and self.target != "top_label"):
+        if self.merge not in ("log", "lower") or (self.merge == "lower" and self.target == "class"):
             raise InputError(f"`merge` must be 'log', or 'lower' with target='top_label', got {self.merge!r} with target={self.target!r}", "merge")
         super()._fit(read, codes, weight)
 
