@@ -433,3 +433,28 @@ def test_arguments():
         with pytest.raises(InputError) as caught:
             call()
         assert caught.value.argument == name
+
+
+def test_sure_rows_that_hide_an_excess_are_named():
+    "999 rows at q = 0.1 with 130 errors, and one right row at 1 - 1e-8 whose variance covers everything: exact p-value 0.0011, P_risk 0.512."
+    q, right = np.full(999, 0.1), np.arange(999) >= 130
+    text = judge(Profile.from_confidence(np.r_[right, True], error_prob=np.r_[q, 1e-8])).text
+    assert "1 row with 1 − conf up to 1e-08 carry 100% of the variance" in text and "CSR = 1.3013" in text and "P_risk = 0.9992" in text
+    assert "carry" not in judge(Profile.from_confidence(np.arange(1000) >= 90, error_prob=q[:1].repeat(1000))).text.replace("carries", "")
+
+
+def test_few_errors_that_chance_does_not_explain():
+    text = judge(Profile.from_confidence(np.arange(1000) >= 9, error_prob=np.full(1000, 1e-6))).text
+    assert "not by chance: the claims allow 0.001 errors on average" in text
+    assert "not by chance" not in judge(Profile.from_confidence(np.arange(1000) >= 9, error_prob=np.full(1000, 0.009))).text
+
+
+def test_intervals_on_the_log_odds_scale():
+    "cwA with its standard error: logit(v) +- 1.96 se / (v (1 - v)), by hand."
+    import math
+
+    p = hundred(10)
+    row = next(m for m in report(p).metrics if m["metric"] == "cw_accuracy")
+    v, se = row["value"], row["se"]
+    low = 1 / (1 + math.exp(-(math.log(v / (1 - v)) - 1.959963984540054 * se / (v * (1 - v)))))
+    assert row["low"] == pytest.approx(low, rel=1e-12) and 0 < row["low"] < v < row["high"] < 1

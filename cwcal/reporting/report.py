@@ -71,14 +71,14 @@ def _judge(p, first=()):
     level = risk_level(s)
     return Verdict(level, (*first, *_sentences(p, s, level, few, alone)), s)
 
-# %% ../../nbs/reporting/03_report.ipynb #5505d148
+# %% ../../nbs/reporting/03_report.ipynb #5579ad5a
 def _sentences(p, s, level, few, alone):
     expected = p.sum(p.error_prob)
     if few:
         yield f"{many(s.n_errors, 'error')} in {many(s.n, 'row')}; a verdict takes at least {MIN_ERRORS}."
         chance = _chance(s.n_errors, expected)
         if chance < 0.001:
-            yield f"Too few to say how large CSR is, but not by chance: the claims allow {number(expected)} errors on average, and this many with probability at most {chance:.1g}."
+            yield f"Too few to say how large CSR is, but not by chance: the claims allow {expected:,.2g} errors on average, and this many with probability at most {chance:.1g}."
     if alone and s.n_errors > 0:
         yield f"A single wrong answer carries {s.largest_share:.0%} of CSR, so that the value is that row's and not the model's."
     if level == "undecided":
@@ -90,15 +90,19 @@ def _sentences(p, s, level, few, alone):
     if level == "no evidence":
         yield ("CSR does not exceed 1." if s.csr <= 1 else "CSR exceeds 1 by less than one standard deviation.") + " That does not show that the confidences are right: they may be too low, or too high in a way that this test does not see."
     yield from _masked(p, s)
-    shown = number(s.p_risk)
-    risk = "P_risk undefined" if s.p_risk != s.p_risk else f"P_risk {shown}" if shown.startswith(">") else f"P_risk = {shown}"
-    yield f"CSR = {number(s.csr)} where calibration gives 1 on average with a standard deviation of {number(s.sigma)}; {risk}."
+    yield f"CSR = {number(s.csr)} where calibration gives 1 on average with a standard deviation of {number(s.sigma)}; {_risk(s)}."
     if s.n_errors > 0:
         wrong = ~p.correct if p.sample_weight is None else ~p.correct & (p.sample_weight > 0)
         most = float(p.error_prob[wrong].min())
-        yield f"This rests on {many(s.n_errors, 'error')} in {many(s.n, 'row')}, where the claims allow {number(expected)} on average; the surest wrong answer had 1 − conf = {most:.3g}, and the largest single term carries {s.largest_share:.1%} of CSR."
+        yield f"This rests on {many(s.n_errors, 'error')} in {many(s.n, 'row')}, where the claims allow {expected:,.4g} on average; the surest wrong answer had 1 − conf = {most:.3g}, and the largest single term carries {s.largest_share:.1%} of CSR."
     if s.n_clipped_errors:
         yield f"The size of CSR is an artefact of the clip: {many(s.n_clipped_errors, 'wrong answer')} had 1 − conf below eps = {s.eps:g}, which stands in its place; a smaller eps would give a larger CSR."
+
+
+def _risk(s):
+    "'P_risk = 0.97', 'P_risk > 0.9999' or 'P_risk undefined'."
+    shown = number(s.p_risk)
+    return "P_risk undefined" if s.p_risk != s.p_risk else f"P_risk {shown}" if shown.startswith(">") else f"P_risk = {shown}"
 
 
 def _chance(errors, expected):
@@ -122,9 +126,8 @@ def _masked(p, s):
     if counted == s.n or (counted > max(1.0, 0.01 * s.n) and limit > s.eps * (1 + 1e-6)):
         return
     rest = csr_summary(p.subset(~sure))
-    risk = f"P_risk = {number(rest.p_risk)}" if rest.p_risk == rest.p_risk else "P_risk undefined"
-    yield (f"{many(counted, 'row')} with 1 − conf up to {limit:.3g} carry {variance[sure].sum() / variance.sum():.0%} of the variance behind P_risk and can hide an excess elsewhere; "
-           f"without them, the right and the wrong alike, CSR = {number(rest.csr)} and {risk}.")
+    yield (f"{many(int(counted) if counted == int(counted) else counted, 'row')} with 1 − conf up to {limit:.3g} carry {variance[sure].sum() / variance.sum():.0%} of the variance behind P_risk and can hide an excess elsewhere; "
+           f"without them, the right and the wrong alike, CSR = {number(rest.csr)} and {_risk(rest)}.")
 
 
 _ABOUT_EVENT = ("CSR is about predicted classes: the verdict is on the class that the forecast predicts when the event is called at a probability above 0.5.",)
