@@ -54,7 +54,7 @@ def _writable(path, option):
     if path is not None and path.is_dir():
         raise InputError(f"{option}: {path} is a folder", option)
 
-# %% ../nbs/cli.ipynb #37942914
+# %% ../nbs/cli.ipynb #4361c9a1
 def _predictions(
     file: Annotated[Path, typer.Argument(help="The predictions: .csv, .tsv, .parquet or .jsonl.", show_default=False)],
     y_true: Annotated[Optional[str], typer.Option("--y-true", metavar="COLUMN", help="True labels; read as text, NA is a class.")] = None,
@@ -62,7 +62,7 @@ def _predictions(
     event: Annotated[Optional[str], typer.Option("--event", metavar="COLUMN", help="Probability of an event as such, not reduced to a prediction.")] = None,
     logits: Annotated[Optional[List[str]], typer.Option("--logits", metavar="COLUMN", help="Raw scores, as --proba.")] = None,
     correct: Annotated[Optional[str], typer.Option("--correct", metavar="COLUMN", help="Was the answer right? 0/1 or true/false.")] = None,
-    conf: Annotated[Optional[str], typer.Option("--conf", metavar="COLUMN", help="Confidence in the answer, with --correct.")] = None,
+    conf: Annotated[Optional[str], typer.Option("--conf", metavar="COLUMN", help="Confidence in the answer, with --correct or with --y-true and --y-pred.")] = None,
     pos_label: Annotated[Optional[str], typer.Option("--pos-label", metavar="LABEL", help="The positive label; 1 for labels 0 and 1.")] = None,
     one_hot: Annotated[Optional[List[str]], typer.Option("--one-hot", metavar="COLUMN", help="One-hot label columns in class order, instead of --y-true.")] = None,
     classes: Annotated[Optional[List[str]], typer.Option("--classes", metavar="NAME", help="Class names in column order, once per class.")] = None,

@@ -425,7 +425,6 @@ def test_io_01_classes_called_na_and_none(tmp_path, capsys):
     assert p.classes == ("1", "01") and p.correct.all()
 
 
-@pytest.mark.xfail(strict=True, raises=InputError, reason="labels, predictions and one confidence: the file readers want a column `correct`")
 def test_io_01_the_file_as_it_is(tmp_path):
     file = tmp_path / "regions.csv"
     file.write_text(REGIONS, encoding="utf-8")
@@ -578,7 +577,6 @@ def test_cal_18_any_string_is_a_class_name(tmp_path):
     assert profile_from_frame(read_table(tmp_path / "a.csv"), y_true="y", proba=["p1", "p2", "p3", "p4"], classes=NAMES).correct.tolist() == [True] * 3 + [False]
 
 
-@pytest.mark.xfail(strict=True, raises=InputError, reason="an empty cell of a file is a missing label even where '' is among the classes given")
 def test_cal_18_the_empty_name_in_a_file(tmp_path):
     pd.DataFrame(ROWS, columns=["p1", "p2", "p3", "p4"]).assign(y=NAMES + ["2"]).to_csv(tmp_path / "a.csv", index=False)
     assert profile_from_frame(read_table(tmp_path / "a.csv"), y_true="y", proba=["p1", "p2", "p3", "p4"], classes=NAMES).n == 5

@@ -5,8 +5,9 @@
 # %% auto #0
 __all__ = ['read_table', 'numbers', 'texts', 'one_hot_labels', 'profile_from_frame']
 
-# %% ../../nbs/reporting/05_files.ipynb #f694a139
+# %% ../../nbs/reporting/05_files.ipynb #08dfcfcd
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Optional, Sequence
 
@@ -61,7 +62,7 @@ def _json_lines(path):
                 rows.append(row)
     return rows
 
-# %% ../../nbs/reporting/05_files.ipynb #bbd82551
+# %% ../../nbs/reporting/05_files.ipynb #98ee5876
 def _column(frame, name):
     if name not in frame.columns:
         import difflib
@@ -91,17 +92,17 @@ def numbers(frame, name):
     return out
 
 
-def texts(frame, name):
-    "A column of labels as text; whole numbers and booleans are written plainly, missing values stay missing."
+def texts(frame, name, keep_empty=False):
+    "A column of labels as text; whole numbers and booleans are written plainly, missing values stay missing; empty text is a label on request."
     cells = _column(frame, name)
     out = np.empty(len(cells), dtype=object)
-    out[:] = [_as_text(v) for v in cells.astype(object).tolist()]
+    out[:] = [_as_text(v, keep_empty) for v in cells.astype(object).tolist()]
     return out
 
 
-def _as_text(v):
+def _as_text(v, keep_empty):
     if isinstance(v, str):
-        return v if v != "" else None
+        return v if v != "" or keep_empty else None
     label = inputs._as_label(v)
     return None if label is None else str(label)
 
@@ -121,7 +122,7 @@ def _loose_numbers(frame, name):
 
     return pd.to_numeric(_column(frame, name), errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
 
-# %% ../../nbs/reporting/05_files.ipynb #4552e6dd
+# %% ../../nbs/reporting/05_files.ipynb #1ed24a4a
 def profile_from_frame(
     frame,  # from read_table
     *,
@@ -130,7 +131,7 @@ def profile_from_frame(
     event: Optional[str] = None,  # column with the probability of an event as such
     logits: Sequence[str] = (),  # one column: log odds of the positive class; K columns: in class order
     correct: Optional[str] = None,  # column that says whether the answer was right
-    conf: Optional[str] = None,  # column of confidences
+    conf: Optional[str] = None,  # column of confidences, with `correct` or with `y_true` and `y_pred`
     one_hot: Sequence[str] = (),  # one-hot label columns in class order, instead of y_true
     classes: Sequence[str] = (),  # class names in column order
     pos_label: Optional[str] = None,  # the positive label
@@ -147,9 +148,7 @@ def profile_from_frame(
         raise InputError("exactly one of `proba`, `event`, `logits` and `conf` must be given, got " + (" and ".join(sources) or "none"), "proba")
     weights = None if sample_weight is None else numbers(frame, sample_weight)
     if sources == ["conf"]:
-        if correct is None:
-            raise InputError("`conf` needs `correct`, the column that says whether the answer was right", "correct")
-        return _named(lambda: Profile.from_confidence(_outcome_cells(frame, correct), numbers(frame, conf), sample_weight=weights), correct=correct, conf=conf, sample_weight=sample_weight)
+        return _from_conf(frame, conf, correct, y_true, y_pred, sample_weight, weights, classes, drop_invalid_labels)
     if (y_true is None) == (not one_hot):
         raise InputError("`y_true` or `one_hot` must be given, exactly one of the two", "y_true")
     columns = list(proba) or list(logits) or [event]
@@ -161,10 +160,10 @@ def profile_from_frame(
             raise InputError(f"`one_hot` must have one column a class: {len(names)} classes, got {len(one_hot)} columns", "one_hot")
         labels = one_hot_labels(frame, one_hot, names)
     else:
-        labels = texts(frame, y_true)
+        labels = texts(frame, y_true, "" in classes)
     shown = dict(y_true=y_true or one_hot[0], y_pred=y_pred, sample_weight=sample_weight)
     options = dict(sample_weight=weights, drop_invalid_labels=drop_invalid_labels)
-    predicted = {} if y_pred is None else dict(y_pred=texts(frame, y_pred))
+    predicted = {} if y_pred is None else dict(y_pred=texts(frame, y_pred, "" in classes))
     if len(columns) > 1:
         names = names or _column_classes(columns, labels)
         make, name = (Profile.from_proba, "proba") if proba else (Profile.from_logits, "logits")
@@ -179,7 +178,28 @@ def profile_from_frame(
         names = names[::-1]
     return _named(lambda: Profile.from_logits(labels, values, classes=names or _pair(labels, pos_label), **predicted, **options), **shown, logits=logits[0])
 
-# %% ../../nbs/reporting/05_files.ipynb #54b83b07
+# %% ../../nbs/reporting/05_files.ipynb #dd84b6f1
+def _from_conf(frame, conf, correct, y_true, y_pred, sample_weight, weights, classes, drop):
+    "Confidences with outcomes, or with the true and the predicted label of each row."
+    if correct is None and (y_true is None or y_pred is None):
+        raise InputError("`conf` needs `correct`, the column that says whether the answer was right, or `y_true` and `y_pred`", "correct")
+    if correct is not None:
+        return _named(lambda: Profile.from_confidence(_outcome_cells(frame, correct), numbers(frame, conf), sample_weight=weights), correct=correct, conf=conf, sample_weight=sample_weight)
+    true, predicted, values = texts(frame, y_true, "" in classes), texts(frame, y_pred, "" in classes), numbers(frame, conf)
+    missing = np.array([t is None or p is None for t, p in zip(true, predicted)])
+    if missing.any() and not drop:
+        row = np.flatnonzero(missing)
+        inputs.refuse(y_true if true[row[0]] is None else y_pred, "must hold a label", "an empty cell", row, "drop_invalid_labels=True leaves such rows out and counts them")
+    keep = np.flatnonzero(~missing)
+    if len(keep) == 0:
+        raise InputError(f"column {y_true!r} must hold at least one label, got none", y_true)
+    right = np.array([t == p for t, p in zip(true[keep], predicted[keep])])
+    p = _named(lambda: Profile.from_confidence(right, values[keep], sample_weight=None if weights is None else weights[keep]), conf=conf, sample_weight=sample_weight)
+    if not missing.any():
+        return p
+    return replace(p, n_dropped=int(missing.sum()), kept=keep, notes=(*p.notes, f"{missing.sum()} of {len(missing)} rows were left out: a label is missing"))
+
+
 def _outcome_cells(frame, name):
     "0/1, true/false as written; other cells as they are, for the profile to refuse."
     words = {"true": 1, "false": 0, "1": 1, "0": 0, "1.0": 1, "0.0": 0}
