@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['TOLERANCE', 'InputError', 'InputTypeError', 'UndefinedMetricWarning', 'InputWarning', 'PrecisionWarning', 'undefined',
-           'at_rows', 'refuse', 'to_array', 'column', 'as_numbers', 'finite', 'as_probabilities', 'as_labels',
-           'class_codes', 'same_rows', 'as_weights']
+           'rows_of', 'at_rows', 'refuse', 'to_array', 'column', 'as_numbers', 'finite', 'as_probabilities',
+           'as_labels', 'class_codes', 'same_rows', 'as_weights', 'as_flag']
 
 # %% ../nbs/00_inputs.ipynb #245b1698
 import warnings
@@ -40,11 +40,16 @@ class InputWarning(UserWarning):
 class PrecisionWarning(InputWarning):
     "The input's dtype cannot resolve 1 - conf for some rows."
 
-# %% ../nbs/00_inputs.ipynb #6aecc288
+# %% ../nbs/00_inputs.ipynb #8029394d
 def undefined(metric: str, reason: str) -> float:
     "NaN, with one warning that says why `metric` has no value."
     warnings.warn(f"`{metric}` is undefined: {reason}", UndefinedMetricWarning, stacklevel=3)
     return float("nan")
+
+
+def rows_of(n: int) -> str:
+    "'1 row', '3 rows'."
+    return f"{n} row{'' if n == 1 else 's'}"
 
 
 def at_rows(rows: np.ndarray) -> str:
@@ -57,7 +62,7 @@ def refuse(argument: str, rule: str, value, rows, hint: str = ""):
     message = f"`{argument}` {rule}, got {value!s} {at_rows(rows)}" + (f"; {hint}" if hint else "")
     raise InputError(message, argument, rows)
 
-# %% ../nbs/00_inputs.ipynb #c73ab97b
+# %% ../nbs/00_inputs.ipynb #76447d70
 _LOW_PRECISION = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-24}  # spacing just below 1
 
 
@@ -70,6 +75,10 @@ def _from_frame(x, name):
     "A pandas, polars or pyarrow series or frame as (array, columns or None)."
     import narwhals.stable.v1 as nw
 
+    names = list(getattr(x, "columns", ()))
+    if all(isinstance(c, (str, int)) for c in names) and len(set(names)) < len(names):
+        twice = next(c for c in names if names.count(c) > 1)
+        raise InputError(f"`{name}` must have columns of different names, got {twice!r} {names.count(twice)} times", name)
     x = nw.from_native(x, allow_series=True)
     if isinstance(x, nw.LazyFrame):
         x = x.collect()
@@ -93,7 +102,7 @@ def _from_series(s):
     values[s.is_null().to_numpy().astype(bool)] = None
     return values
 
-# %% ../nbs/00_inputs.ipynb #410211ed
+# %% ../nbs/00_inputs.ipynb #c3cba33e
 def to_array(
     x,  # array, list, pandas / polars / pyarrow object, torch tensor
     name: str,  # the argument's name, for messages
@@ -124,15 +133,20 @@ def _from_sequence(x, name):
     "Lists, tuples, scalars and arrays; text mixed with numbers stays what it is."
     if x is None or isinstance(x, (str, bytes, dict)):
         raise InputTypeError(f"`{name}` must be an array, list, series or tensor, got {type(x).__name__}", name)
+    if isinstance(x, np.ma.MaskedArray):  # what is masked is missing
+        mask, x = np.ma.getmaskarray(x), x.data
+        x = np.where(mask, None, x.astype(object)) if mask.any() else x
     try:
         array = np.asarray(x)
     except (ValueError, TypeError) as e:
         raise InputError(f"`{name}` must be a rectangular array: its rows differ in length", name) from e
     if array.dtype.kind in "US" and not isinstance(x, np.ndarray) and not all(isinstance(v, (str, bytes)) for v in x):
         array = np.array(x, dtype=object)
+    if array.ndim == 0:
+        raise InputTypeError(f"`{name}` must hold one value a row, got {'a single value' if np.isscalar(x) or isinstance(x, np.ndarray) else type(x).__name__}", name)
     return array
 
-# %% ../nbs/00_inputs.ipynb #10409de3
+# %% ../nbs/00_inputs.ipynb #53e016ed
 def column(array: np.ndarray, name: str) -> np.ndarray:
     "A one-dimensional view of shape (n,) from (n,) or (n, 1)."
     if array.ndim == 2 and array.shape[1] == 1:
@@ -153,11 +167,15 @@ def as_numbers(array: np.ndarray, name: str) -> np.ndarray:
             refuse(name, "must not have missing values", "a missing value", np.unique(rows))
         text = [i for i, v in enumerate(flat) if isinstance(v, (str, bytes))]
         if not text:
-            return array.astype(np.float64)
+            try:
+                return array.astype(np.float64)
+            except (OverflowError, TypeError, ValueError) as e:
+                raise InputTypeError(f"`{name}` must hold numbers that a float can carry: {e}", name) from e
         array = array.astype(str)
     if array.dtype.kind not in "fiu":
         value = array.ravel()[0] if array.size else ""
-        raise InputTypeError(f"`{name}` must hold numbers, got {array.dtype.name} such as {value!r}", name)
+        kind = "text" if array.dtype.kind in "US" else array.dtype.name
+        raise InputTypeError(f"`{name}` must hold numbers, got {kind} such as {str(value)!r}", name)
     return array
 
 
@@ -175,7 +193,7 @@ def finite(array: np.ndarray, name: str, minus_infinity: bool = False) -> None:
     rows = np.unique(np.nonzero(bad)[0])
     refuse(name, "must be finite", array[bad].flat[0], rows)
 
-# %% ../nbs/00_inputs.ipynb #5362ad08
+# %% ../nbs/00_inputs.ipynb #8cb79ad3
 TOLERANCE = 1e-6  # how far a probability may leave [0, 1] through rounding
 
 
@@ -193,14 +211,14 @@ def as_probabilities(
         return array, 0
     bad = (array < -TOLERANCE) | (array > 1 + TOLERANCE)
     if bad.any():
-        hint = scores if low < -0.01 or high > 1.01 else ""
+        hint = "divide per cents by 100" if low >= 0 and 1.01 < high <= 100 and np.median(array) > 1 else scores if low < -0.01 or high > 1.01 else ""
         refuse(name, "must lie in [0, 1]", array[bad].flat[0], np.unique(np.nonzero(bad)[0]), hint)
     outside = (array < 0) | (array > 1)
     return np.clip(array, 0, 1), len(np.unique(np.nonzero(outside)[0]))
 
-# %% ../nbs/00_inputs.ipynb #b9fc0680
+# %% ../nbs/00_inputs.ipynb #7d6dcaba
 def _as_label(v):
-    "One object as a label: int or str; a fraction stays a float, which is no label, and a missing value becomes None."
+    "One object as a label: int or str; a missing value becomes None; what is no label (a fraction, a date) stays as it is, to be refused."
     if isinstance(v, (bool, np.bool_)):
         return int(v)
     if isinstance(v, (str, bytes)):
@@ -210,7 +228,7 @@ def _as_label(v):
     try:
         v = float(v)
     except (TypeError, ValueError):
-        return None
+        return None if v is None or type(v).__name__ in ("NAType", "NaTType") else v
     return int(v) if v.is_integer() else None if v != v else v
 
 
@@ -222,13 +240,15 @@ def as_labels(
     if array.ndim == 2 and array.shape[1] > 1:
         raise InputError(f"`{name}` must have one label a row, got shape {array.shape}: for several labels a row evaluate each label as its own binary problem", name)
     array = column(array, name)
-    if array.dtype.kind in "biu":
+    if array.dtype.kind in "mM":
+        raise InputTypeError(f"`{name}` must hold whole numbers, text or booleans, got dates such as {array[0]!s}; turn them into text", name)
+    if array.dtype.kind in "biu" and (array.dtype.kind != "u" or array.size == 0 or array.max() < 2**63):
         return array.astype(np.int64)
     if array.dtype.kind == "f" and np.all(np.isfinite(array) & (array == np.floor(array))):
         return array.astype(np.int64)
     labels = np.empty(len(array), dtype=object)
     labels[:] = [_as_label(v) for v in array.tolist()]
-    return labels if any(not isinstance(v, int) for v in labels) else labels.astype(np.int64)
+    return labels.astype(np.int64) if all(isinstance(v, int) and abs(v) < 2**63 for v in labels) else labels
 
 
 def class_codes(
@@ -280,7 +300,7 @@ def _compatible(a, b):
         return True
     return (_default_index(a) or _default_index(b)) and not set(a) == set(b)
 
-# %% ../nbs/00_inputs.ipynb #2b2dc4bb
+# %% ../nbs/00_inputs.ipynb #11c15ae8
 def as_weights(array: np.ndarray, name: str) -> np.ndarray:
     "Non-negative finite float64 weights that do not sum to 0."
     weights = as_numbers(column(array, name), name).astype(np.float64, copy=False)
@@ -288,6 +308,16 @@ def as_weights(array: np.ndarray, name: str) -> np.ndarray:
     if np.any(weights < 0):
         rows = np.flatnonzero(weights < 0)
         refuse(name, "must not be negative", weights[rows[0]], rows)
-    if not weights.sum() > 0:
-        raise InputError(f"`{name}` must not sum to 0: no row would count", name)
+    if weights.max(initial=0.0) > 1e15:
+        rows = np.flatnonzero(weights > 1e15)
+        refuse(name, "must be at most 1e15", weights[rows[0]], rows, "a weight is how often the row counts")
+    if not weights.sum() >= 1e-12:
+        raise InputError(f"`{name}` must not sum to {weights.sum():g}: no row would count", name)
     return weights
+
+
+def as_flag(value, name: str) -> bool:
+    "True or False; text such as 'no' is refused, which Python would take for true."
+    if not isinstance(value, (bool, np.bool_)):
+        raise InputTypeError(f"`{name}` must be True or False, got {value!r}", name)
+    return bool(value)

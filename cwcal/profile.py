@@ -16,7 +16,7 @@ import numpy as np
 from . import inputs
 from .inputs import InputError, InputTypeError, InputWarning, PrecisionWarning
 
-# %% ../nbs/00_profile.ipynb #f367c881
+# %% ../nbs/00_profile.ipynb #38cb3343
 @dataclass(frozen=True, eq=False, repr=False)
 class Profile:
     "Checked predictions with their outcomes; build one with a `from_*` constructor."
@@ -72,6 +72,10 @@ class Profile:
 
     def scores(self, k: int) -> np.ndarray:  # float64 (n,)
         "Score of the class at position `k` for every row: the conf^(k) of the paper."
+        if not self.has_scores:
+            raise InputError("`scores` needs a score for every class, which Profile.from_confidence does not have", "profile")
+        if not 0 <= k < self.n_classes:
+            raise InputError(f"`k` must be a class position from 0 to {self.n_classes - 1}, got {k!r}", "k")
         if self.logits is not None:
             return _class_probability(self.logits, k)
         if self.proba.ndim == 1:
@@ -80,7 +84,14 @@ class Profile:
         return self.proba[:, k].astype(np.float64, copy=False)
 
     def subset(self, rows) -> "Profile":
-        "The profile of some rows: a boolean mask or positions."
+        "The profile of some rows: a boolean mask or positions, taken by position whatever their index."
+        rows = rows if isinstance(rows, slice) else np.asarray(rows if np.size(rows) else [], dtype=None if np.size(rows) else np.intp)
+        try:
+            n = len(self.conf[rows])
+        except (IndexError, TypeError) as e:
+            raise InputError(f"`rows` must be a mask of {self.n} booleans or row positions below {self.n}: {e}", "rows") from e
+        if n == 0:
+            raise InputError("`rows` must keep at least one row, got 0", "rows")
         arrays = ("correct", "conf", "y_true", "y_pred", "proba", "logits", "sample_weight", "log_error_prob", "held_error_prob")
         kept = {name: getattr(self, name)[rows] for name in arrays if getattr(self, name) is not None}
         return replace(self, **kept, n_dropped=0, kept=None, notes=())
@@ -123,9 +134,10 @@ def check_profile(
         raise InputError(f"`{metric}` has no weighted form, got a profile with `sample_weight`", "sample_weight")
     return p
 
-# %% ../nbs/00_profile.ipynb #de6bbf6d
+# %% ../nbs/00_profile.ipynb #d61bb7de
 def _rows(drop, y_true, labels_name, classes, sample_weight, **arrays):
     "Encode labels, settle invalid ones; codes, arrays and the profile's fields about rows, for the rows that stay."
+    drop = inputs.as_flag(drop, "drop_invalid_labels")
     codes = inputs.class_codes(y_true, classes)
     weights = None if sample_weight is None else inputs.as_weights(sample_weight[0], "sample_weight")
     bad = np.flatnonzero(codes < 0)
@@ -137,7 +149,7 @@ def _rows(drop, y_true, labels_name, classes, sample_weight, **arrays):
         inputs.refuse(labels_name, f"must hold one of the classes {shown}", value, bad, "drop_invalid_labels=True leaves such rows out and counts them")
     keep = np.flatnonzero(codes >= 0)
     if len(keep) == 0:
-        raise InputError(f"`{labels_name}` must hold at least one valid label: all {len(codes)} rows have none", labels_name, bad)
+        raise InputError(f"`{labels_name}` must hold at least one valid label: {inputs.rows_of(len(codes))}, none with one", labels_name, bad)
     arrays = {k: None if v is None else v[keep] for k, v in arrays.items()}
     note = f"{len(bad)} of {len(codes)} rows were left out: their label is missing or no class"
     return codes[keep], arrays, dict(sample_weight=None if weights is None else weights[keep], n_dropped=len(bad), kept=keep), (note,)
@@ -181,7 +193,7 @@ def _predictions(pairs, classes, keep_from):
 
 
 def _set_back(count):
-    return (f"{count} rows had a probability outside [0, 1] by at most {inputs.TOLERANCE:g} and were set to the bound",) if count else ()
+    return (f"{inputs.rows_of(count)} had a probability outside [0, 1] by at most {inputs.TOLERANCE:g} and were set to the bound",) if count else ()
 
 
 def _disagreement(y_pred, argmax):
@@ -199,7 +211,7 @@ def _precision(affected, dtype):
     count = int(np.count_nonzero(affected))
     if dtype not in inputs._LOW_PRECISION or count == 0:
         return ()
-    note = f"{dtype} cannot resolve 1 - conf in {count} rows: its spacing below 1 is {inputs._LOW_PRECISION[dtype]:.1e}; pass float64, error_prob or logits"
+    note = f"{dtype} cannot resolve 1 - conf in {inputs.rows_of(count)}: its spacing below 1 is {inputs._LOW_PRECISION[dtype]:.1e}; pass float64, error_prob or logits"
     warnings.warn(note, PrecisionWarning, stacklevel=4)
     return (note,)
 
@@ -208,13 +220,15 @@ def _unresolved(conf, dtype):
     "Rows in which rounding to `dtype` moves 1 / (1 - conf) by more than one per cent."
     return conf > 1 - 50 * inputs._LOW_PRECISION.get(dtype, 0.0)
 
-# %% ../nbs/00_profile.ipynb #87b870cd
+# %% ../nbs/00_profile.ipynb #befe8689
 def _class_list(classes, columns, labels, k, name):
     "The K class labels in column order."
     if classes is not None:
         classes = tuple(inputs._as_label(c) for c in classes)
         if len(classes) != k or len(set(classes)) != k or None in classes:
             raise InputError(f"`classes` must name the {k} columns of `{name}`, each once, got {classes!r}", "classes")
+        if columns is not None and classes != tuple(columns) and set(classes) == set(columns):
+            raise InputError(f"`classes` must follow the order of the columns of `{name}`, which are named {', '.join(map(repr, columns))}, got {', '.join(map(repr, classes))}", "classes")
         return classes
     plain = tuple(range(k))
     known, _ = inputs._distinct(labels)
@@ -237,8 +251,13 @@ def _positive_and_classes(pos_label, classes, labels, many):
         classes = tuple(inputs._as_label(c) for c in classes)
         if len(set(classes)) != 2 or len(classes) != 2:
             raise InputError(f"`classes` must name two classes, the positive one last, got {classes!r}", "classes")
-    pos = None if pos_label is None else inputs._as_label(pos_label)
+    pos = None if pos_label is None or np.ndim(pos_label) else inputs._as_label(pos_label)
+    if pos_label is not None and not isinstance(pos, (int, str)):
+        raise InputError(f"`pos_label` must be a label, got {pos_label!r}", "pos_label")
     known = [v for v in inputs._distinct(labels)[0] if isinstance(v, (int, str))]
+    alike = [v for v in known if str(v) == str(pos)]
+    if pos is not None and pos not in known and len(alike) == 1:
+        pos = alike[0]  # a number in one place, the same written as text in the other
     if pos is None:
         if classes is not None:
             pos = classes[1]
@@ -257,6 +276,8 @@ def _positive_and_classes(pos_label, classes, labels, many):
         return pos, (-1 if known and set(known) <= {-1} else 0 if pos == 1 else f"not {pos}", pos)
     if {0, 1} <= set(known) and pos == 1:
         return pos, (0, 1)  # the rest are no labels of a 0/1 problem, and are refused by row
+    if pos not in known and pos_label is not None:
+        raise InputError(f"`pos_label` must be one of the labels {', '.join(map(repr, known[:6]))}{', …' if len(known) > 6 else ''}, got {pos!r}", "pos_label")
     if many:
         return pos, (f"not {pos}", pos)
     raise InputError(f"`y_true` must hold two classes, got {len(others) + 1}: {', '.join(repr(v) for v in (pos, *others[:4]))}; use from_proba, or from_event for one class against the rest", "y_true")
@@ -290,7 +311,7 @@ def _reduce_proba(proba, y_pred, normalized, dtype):
         raise InputError(f"`proba` must have rows that sum to 1 within {tolerance:.2g}, got {total:.6g} at row {worst_row}; {hint}", "proba", [worst_row])
     return argmax, conf, np.clip(q, 0.0, 1.0)
 
-# %% ../nbs/00_profile.ipynb #3e2cb788
+# %% ../nbs/00_profile.ipynb #aee36feb
 def from_proba(
     y_true,  # true labels (n,)
     proba,  # probabilities (n, K), one column a class; frames use their column names
@@ -307,7 +328,7 @@ def from_proba(
     `y_pred` may differ from the most probable class: the paper keeps the raw model's prediction while the probabilities are recalibrated.
     Errors: InputError for values outside [0, 1], row sums off 1 (the tolerance grows with K and with a coarser dtype), unknown labels, unequal lengths."""
     pairs, columns, dtypes = _door(y_true=y_true, proba=proba, y_pred=y_pred, sample_weight=sample_weight)
-    array = pairs["proba"][0]
+    array, normalized = pairs["proba"][0], inputs.as_flag(normalized, "normalized")
     if array.ndim != 2 or array.shape[1] < 2:
         hint = "use from_positive, from_event or from_confidence for one column" if array.ndim == 1 or array.shape[-1] == 1 else "evaluate each label of a multi-label problem as its own binary problem"
         raise InputError(f"`proba` must have shape (n, K) with K >= 2, got {array.shape}; {hint}", "proba")

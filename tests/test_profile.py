@@ -95,7 +95,7 @@ def test_missing_labels_are_refused_by_row_or_dropped_on_request(labels):
 
 
 def test_all_labels_missing():
-    with pytest.raises(InputError, match="all 2 rows have none"):
+    with pytest.raises(InputError, match="2 rows, none with one"):
         Profile.from_positive([None, None], [0.5, 0.6], pos_label=1, drop_invalid_labels=True)
 
 
@@ -145,7 +145,7 @@ def test_wrong_kinds_are_type_errors(call):
 
 def test_tolerated_excess_is_set_back_and_noted():
     p = Profile.from_confidence([1, 0], np.exp([2.4e-7, -0.1]))
-    assert p.conf[0] == 1.0 and "1 rows had a probability outside" in p.notes[0]
+    assert p.conf[0] == 1.0 and "1 row had a probability outside" in p.notes[0]
 
 
 def test_row_sums_tolerance_grows_with_dtype():
@@ -314,3 +314,41 @@ def test_to_array_does_not_touch_its_argument():
     pd.testing.assert_frame_equal(frame, before)
     with pytest.raises(InputTypeError):
         to_array(None, "y_true")
+
+
+def test_masked_values_are_missing():
+    with pytest.raises(InputError, match="`conf` must not have missing values, got a missing value at row 1"):
+        Profile.from_confidence([1, 0], np.ma.array([0.9, 0.5], mask=[False, True]))
+    with pytest.raises(InputError, match="got a missing label at row 1"):
+        Profile.from_positive(np.ma.array([1, 0, 0], mask=[False, True, False]), [0.9, 0.5, 0.2])
+    assert Profile.from_positive(np.ma.array([1, 0]), np.ma.array([0.9, 0.5])).correct.all()
+
+
+@pytest.mark.parametrize("call, said", [
+    (lambda: Profile.from_confidence(1, 0.5), "`correct` must hold one value a row, got a single value"),
+    (lambda: Profile.from_confidence([1, 0], (x for x in (0.5, 0.6))), "`conf` must hold one value a row, got generator"),
+    (lambda: Profile.from_confidence([1, 0], [10**400, 0.5]), "`conf` must hold numbers that a float can carry"),
+    (lambda: Profile.from_positive([10**30, 0], [0.5, 0.5]), "`pos_label` must be given"),
+    (lambda: Profile.from_positive(np.array(["2020-01-01", "2021-01-01"], "M8[D]"), [0.3, 0.6]), "got dates such as 2020-01-01; turn them into text"),
+    (lambda: Profile.from_positive(["no", "yes"], [0.3, 0.6], pos_label="YES"), "`pos_label` must be one of the labels 'no', 'yes', got 'YES'"),
+    (lambda: Profile.from_event(["a", "b", "c"], [0.3, 0.4, 0.6], pos_label="z"), "`pos_label` must be one of the labels 'a', 'b', 'c', got 'z'"),
+    (lambda: Profile.from_positive([0, 1], [0.3, 0.6], pos_label=float("nan")), "`pos_label` must be a label, got nan"),
+    (lambda: Profile.from_proba(["ant", "bee"], pd.DataFrame([[0.5, 0.5], [0.1, 0.9]], columns=["ant", "bee"]), classes=["bee", "ant"]), "must follow the order of the columns"),
+    (lambda: Profile.from_proba(["a", "b"], pd.DataFrame([[0.5, 0.5], [0.1, 0.9]], columns=["a", "a"])), "columns of different names, got 'a' 2 times"),
+    (lambda: Profile.from_confidence([1, 0], [0.5, 0.5], sample_weight=[1e200, 1]), "must be at most 1e15, got 1e\\+200 at row 0"),
+    (lambda: Profile.from_confidence([1, 0], [0.5, 0.5], sample_weight=[1e-320, 0]), "no row would count"),
+    (lambda: Profile.from_positive([1, 0], [90, 20]), "divide per cents by 100"),
+    (lambda: Profile.from_positive([1, 0], [0.9, 0.2], drop_invalid_labels="no"), "`drop_invalid_labels` must be True or False, got 'no'"),
+    (lambda: Profile.from_positive([1, 0], [0.3, 0.4]).scores(9), "`k` must be a class position from 0 to 1, got 9"),
+    (lambda: Profile.from_confidence([1, 0], [0.7, 0.6]).scores(0), "needs a score for every class"),
+    (lambda: Profile.from_confidence([1, 0], [0.7, 0.6]).subset([]), "must keep at least one row"),
+    (lambda: Profile.from_confidence([1, 0], [0.7, 0.6]).subset([5]), "row positions below 2"),
+])
+def test_odd_arguments_are_refused_by_name(call, said):
+    with pytest.raises(InputError, match=said):
+        call()
+
+
+def test_a_positive_label_written_as_text():
+    p = Profile.from_positive([0, 1], [0.2, 0.7], pos_label="1")
+    assert p.classes == (0, 1) and p.correct.all()

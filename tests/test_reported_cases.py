@@ -147,7 +147,7 @@ def test_num_03_no_row_is_lost_or_moved():
 @pytest.mark.parametrize("box, name, spacing", [(lambda x: np.array(x, np.float16), "float16", "4.9e-04"), (lambda x: np.array(x, np.float32), "float32", "6.0e-08"), (BFloat16, "bfloat16", "3.9e-03")],
                          ids=["float16", "float32", "bfloat16"])
 def test_num_05_half_precision_is_never_nan(box, name, spacing):
-    with pytest.warns(PrecisionWarning, match=f"{name} cannot resolve 1 - conf in 1 rows: its spacing below 1 is {spacing}"):
+    with pytest.warns(PrecisionWarning, match=f"{name} cannot resolve 1 - conf in 1 row: its spacing below 1 is {spacing}"):
         p = Profile.from_positive([0], box([1.0]))
     assert p.conf.dtype == p.error_prob.dtype == np.float64
     assert log_loss(p) == math.inf and csr(p, eps=1e-8) == pytest.approx(1e8) and csr(p, eps=0) == math.inf
@@ -166,7 +166,7 @@ def test_num_06_an_artefact_of_the_clip_is_counted():
 
 def test_num_08_a_little_above_one():
     p = Profile.from_confidence([1, 0], np.exp([2.4e-7, -0.1]))
-    assert p.conf[0] == 1.0 and any(note.startswith("1 rows had a probability outside [0, 1]") for note in p.notes)
+    assert p.conf[0] == 1.0 and any(note.startswith("1 row had a probability outside [0, 1]") for note in p.notes)
     with pytest.raises(InputError, match=r"`conf` must lie in \[0, 1\], got 1.00001 at row 1"):
         Profile.from_confidence([1, 0], [0.9, 1.00001])
 
