@@ -167,6 +167,7 @@ def test_result_is_plain_and_strict():
 
 
 def test_several_checks_are_said_to_be_several():
+    assert "errors are of one size" in gate(hundred(10), max_csr_upper=2).note and "one size" not in gate(hundred(10), max_ece_upper=1).note
     assert "A pass takes all of them" in gate(hundred(10), max_csr_upper=2, max_ece_upper=1).note and "A pass takes" not in gate(hundred(10), max_csr_upper=2).note
 
 

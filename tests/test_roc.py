@@ -160,6 +160,33 @@ def test_standard_error(seed):
             assert auc_se(p, weighted=False, label=k) == pytest.approx(delong, rel=1e-10)
 
 
+@pytest.mark.parametrize("scores", [[0.9, 0.8, 0.3, 0.1], [0.6, 0.6, 0.6, 0.6], [0.1, 0.3, 0.8, 0.9]])
+def test_no_spread_no_standard_error(scores):
+    p = Profile.from_positive([1, 1, 0, 0], scores, pos_label=1, sample_weight=[1, 3, 2, 1])
+    for weighted in (True, False):
+        with pytest.warns(UndefinedMetricWarning, match="shows no spread"):
+            assert math.isnan(auc_se(p, weighted=weighted))
+    assert math.isnan(naive.standard_error(np.array(scores), p.y_true == 1, np.ones(4)))
+
+
+def test_no_spread_among_many_rows_and_one_pair_misranked():
+    s = np.linspace(0.001, 0.999, 20_000)
+    y, rng = s > 0.5, np.random.default_rng(0)
+    with pytest.warns(UndefinedMetricWarning, match="shows no spread"):
+        assert math.isnan(auc_se(Profile.from_positive(y, s, sample_weight=rng.random(20_000) + 0.1)))
+    y = y.copy()
+    y[9999], y[10_000] = True, False
+    assert auc_se(Profile.from_positive(y, s)) > 0
+
+
+def test_a_perfectly_ranked_class_adds_nothing_to_a_macro_average():
+    proba = np.array([[0.9, 0.05, 0.05], [0.8, 0.1, 0.1], [0.1, 0.6, 0.3], [0.1, 0.3, 0.6], [0.05, 0.35, 0.6], [0.05, 0.55, 0.4]])
+    p = Profile.from_proba([0, 0, 1, 1, 2, 2], proba)
+    with pytest.warns(UndefinedMetricWarning, match="shows no spread"):
+        assert math.isnan(auc_se(p, label=0))
+    assert 0 < auc_se(p) <= (auc_se(p, label=1) + auc_se(p, label=2)) / 3 + 1e-15
+
+
 def test_standard_error_of_the_bootstrap():
     "statistics.md section 6: within five per cent of the bootstrap (1,000 resamples: 4 SE of a standard deviation are 9 %)."
     rng = np.random.default_rng(2)
@@ -223,9 +250,11 @@ def test_macro_leaves_out_absent_classes_and_counts_them():
         with pytest.warns(UndefinedMetricWarning, match="leaves out 1 of 3") as caught:
             assert call(p) == np.mean(each[:2])
         assert len(caught) == 1
-    w = p.conf
-    by_hand = [naive.standard_error(p.scores(k), p.y_true == k, w) for k in (0, 1)]
-    assert auc_se(p) <= max(by_hand) and auc_se(p, label=0) == pytest.approx(by_hand[0])
+    with pytest.warns(UndefinedMetricWarning, match="shows no spread"):  # both classes are ranked perfectly
+        assert math.isnan(auc_se(p))
+    p = Profile.from_proba([0, 1, 1, 0, 0], [[0.7, 0.2, 0.1], [0.2, 0.6, 0.2], [0.5, 0.4, 0.1], [0.6, 0.3, 0.1], [0.3, 0.55, 0.15]])
+    by_hand = [naive.standard_error(p.scores(k), p.y_true == k, p.conf) for k in (0, 1)]
+    assert 0 < auc_se(p) <= max(by_hand) and auc_se(p, label=0) == pytest.approx(by_hand[0])
 
 
 def test_a_class_whose_rows_all_have_weight_zero_is_absent():

@@ -68,7 +68,7 @@ def test_worst_is_the_one_with_most_evidence_and_not_the_smallest():
 def test_note_counts_the_looks():
     p, by = blocks(*[(100, 10, 0.1)] * 10)
     note = group_slices(p, by).note
-    assert "10 groups were looked at; 10 had enough data" in note and "at least one of 10 with probability 40%" in note and "adjusted for 10 looks (Holm)" in note
+    assert "10 groups were looked at; 10 had enough data" in note and "at least one of 10 with probability 40%" in note and "adjusted for 10 looks (Holm)" in note and "normal approximation, too small in the tail for small slices" in note
     assert "1 group was looked at" in group_slices(*blocks((100, 10, 0.1))).note and "the only one judged" in group_slices(*blocks((100, 10, 0.1))).note
 
 

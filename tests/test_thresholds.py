@@ -307,6 +307,13 @@ def test_numbers_of_document_003():
     assert np.all(informed <= pooled + 1e-15)
 
 
+def test_no_spread_has_no_standard_error():
+    p = Profile.from_event([1, 1, 0, 0], [0.9, 0.8, 0.2, 0.1])
+    curve, nb = expected_cost_curve(p, c_fp=[1.0, 99.0]), net_benefit_curve(p, thresholds=[0.5, 0.95])
+    assert curve.cost[0] == 0 and np.isnan(curve.se[0]) and curve.se[1] == pytest.approx(0.25)
+    assert nb.se[0] == pytest.approx(0.25) and nb.net_benefit[1] == 0 and np.isnan(nb.se[1])
+
+
 def test_standard_errors_are_those_of_the_mean():
     p = sample(n=500)
     curve, nb = expected_cost_curve(p, c_fp=[0.5, 2.0]), net_benefit_curve(p, thresholds=[0.2, 0.6])

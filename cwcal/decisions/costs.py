@@ -14,7 +14,7 @@ from .thresholds import _classes, _counts, cost_threshold
 from ..inputs import InputError
 from ..profile import Profile, check_profile
 
-# %% ../../nbs/decisions/02_costs.ipynb #a8fdad05
+# %% ../../nbs/decisions/02_costs.ipynb #01f25a40
 @dataclass(frozen=True, eq=False)
 class CostCurve:
     "Costs over a sweep; see expected_cost_curve."
@@ -23,7 +23,7 @@ class CostCurve:
     c_fn: np.ndarray  # (m,) cost of a missed event
     thresholds: np.ndarray  # (m,) c_fp / (c_fp + c_fn)
     cost: np.ndarray  # (m,) a row, acting where score >= threshold
-    se: np.ndarray  # (m,) standard error of cost: rows as independent draws
+    se: np.ndarray  # (m,) standard error of cost: rows as independent draws; NaN where every row costs the same
     cost_always: np.ndarray  # (m,) a row, acting always
     cost_never: np.ndarray  # (m,) a row, never acting
     cost_lowest: np.ndarray  # (m,) a row, at the cut that is cheapest on these rows
@@ -60,9 +60,9 @@ def expected_cost_curve(
     cost, square = (c_fp * fp + c_fn * missed) / total, (c_fp**2 * fp + c_fn**2 * missed) / total
     _, mine, other = called
     lowest = [min(float(np.min(a * other + b * (n_event - mine))), b * n_event) / total for a, b in zip(c_fp.tolist(), c_fn.tolist())]
-    return CostCurve(c_fp, c_fn, t, cost, np.sqrt(np.maximum(square - cost**2, 0.0) / total), c_fp * n_other / total, c_fn * n_event / total, np.array(lowest), q.classes[k], float(n_event / total))
+    return CostCurve(c_fp, c_fn, t, cost, _spread(square, cost, total), c_fp * n_other / total, c_fn * n_event / total, np.array(lowest), q.classes[k], float(n_event / total))
 
-# %% ../../nbs/decisions/02_costs.ipynb #1e40f180
+# %% ../../nbs/decisions/02_costs.ipynb #a9e681f2
 def _one_class(p, label, metric):
     "(profile, position) of the one class that is the event."
     p = check_profile(p, metric, scores=True)
@@ -72,20 +72,26 @@ def _one_class(p, label, metric):
     return q, k
 
 
+def _spread(square, mean, total):
+    "Standard error of a mean from the mean square; NaN where all rows are alike up to rounding: no spread, no verdict."
+    variance = square - mean**2
+    return np.sqrt(np.where(variance > 1e-14 * square, variance, np.nan) / total)
+
+
 def _at(p, k, t):
     "The steps of the scores; weight of the events and of the others with a score of at least t; weight of all of them."
     scores, mine, other = steps = _counts(p, k)
     at = np.searchsorted(-scores, -np.asarray(t), side="right") - 1  # the lowest score that is called, -1 for none
     return steps, np.where(at < 0, 0.0, mine[at]), np.where(at < 0, 0.0, other[at]), float(mine[-1]), float(other[-1])
 
-# %% ../../nbs/decisions/02_costs.ipynb #1a0825ae
+# %% ../../nbs/decisions/02_costs.ipynb #15386e95
 @dataclass(frozen=True, eq=False)
 class NetBenefitCurve:
     "Net benefit over a sweep of thresholds; see net_benefit_curve."
 
     thresholds: np.ndarray  # (m,)
     net_benefit: np.ndarray  # (m,) true positives a row, false ones subtracted at the odds of the threshold
-    se: np.ndarray  # (m,) standard error: rows as independent draws
+    se: np.ndarray  # (m,) standard error: rows as independent draws; NaN where every row brings the same
     always: np.ndarray  # (m,) of acting always; never acting has 0
     label: object  # the class that is the event
     prevalence: float  # its share: no net benefit exceeds it
@@ -114,4 +120,4 @@ def net_benefit_curve(
     _, tp, fp, n_event, n_other = _at(q, k, t)
     total, odds = n_event + n_other, t / (1 - t)
     value, square = (tp - odds * fp) / total, (tp + odds**2 * fp) / total
-    return NetBenefitCurve(t, value, np.sqrt(np.maximum(square - value**2, 0.0) / total), (n_event - odds * n_other) / total, q.classes[k], float(n_event / total))
+    return NetBenefitCurve(t, value, _spread(square, value, total), (n_event - odds * n_other) / total, q.classes[k], float(n_event / total))

@@ -18,7 +18,7 @@ from ..metrics.binned import expected_calibration_error
 from ..metrics.csr import _error_prob, csr
 from ..profile import Profile, check_profile
 
-# %% ../../nbs/decisions/05_gate.ipynb #1f0ddf3b
+# %% ../../nbs/decisions/05_gate.ipynb #3b5719e2
 @dataclass(frozen=True)
 class UpperLimit:
     "A value with its one-sided upper confidence limit; see csr_upper, ece_upper."
@@ -26,7 +26,7 @@ class UpperLimit:
     value: float
     se: float  # standard error that the limit rests on
     upper: float  # NaN when there is none
-    alpha: float  # the truth lies above with at most this probability
+    alpha: float  # nominal probability that the truth lies above; what it rests on: Propositions 1 and 2
 
 
 def _upper(value, variance, n, term, alpha):
@@ -41,12 +41,13 @@ def _upper(value, variance, n, term, alpha):
 def csr_upper(
     p: Profile,  # top-label profile
     *,
-    alpha: float = 0.05,  # probability that the truth lies above, below 0.5
+    alpha: float = 0.05,  # nominal probability that the truth lies above, below 0.5
     eps: float = 1e-8,  # smallest error probability, as in csr
 ) -> UpperLimit:
     """CSR with its upper confidence limit from the empirical variance of error / (1 - conf).
 
-    NaN without an error. Rests on the errors seen: sure answers that have not failed yet are not in it.
+    NaN without an error. Holds its level when all rows share one 1 - conf; when it spans orders of magnitude the truth lies above more often than alpha.
+    Rests on the errors seen: sure answers that have not failed yet are not in it.
     Errors: InputError for an event profile, alpha outside (0, 0.5), eps outside [0, 0.5).
     Source: normal limit for a mean, with two pseudo-errors and a correction for skewness (see Proposition 1)."""
     p = check_profile(p, "csr_upper", kind="top_label")
@@ -81,7 +82,7 @@ def _check_alpha(alpha):
     if isinstance(alpha, bool) or not isinstance(alpha, (int, float)) or not 0 < alpha < 0.5:
         raise InputError(f"`alpha` must lie in (0, 0.5), got {alpha!r}", "alpha")
 
-# %% ../../nbs/decisions/05_gate.ipynb #d7e7c93a
+# %% ../../nbs/decisions/05_gate.ipynb #2f6d1c80
 @dataclass(frozen=True, eq=False, repr=False)
 class GateResult:
     "The decision of a gate and what it rests on; see gate."
@@ -110,7 +111,9 @@ class GateResult:
         counts = ", ".join(f"{k} {'failed' if d == 'fail' else 'passed' if d == 'pass' else 'had too little data'}" for d, k in n.items() if k)
         text = f"{self.decision.capitalize()}: of {len(self.rows)} check{'s' * (len(self.rows) != 1)} {counts}. Limits are one-sided, at {1 - self.alpha:.4g} each."
         if len(self.rows) > 1:
-            text += f" A pass takes all of them: if any one truth is above its bound, the probability of a pass is at most {self.alpha:.4g} without an adjustment for their number, while a good model fails more easily the more there are."
+            text += f" A pass takes all of them: as far as each limit holds, if any one truth is above its bound, the probability of a pass is at most {self.alpha:.4g} without an adjustment for their number, while a good model fails more easily the more there are."
+        if any(r["check"] == "CSR" for r in self.rows):
+            text += " The limit of CSR holds its level when errors are of one size; where 1 - conf spans orders of magnitude it is too low more often."
         return text
 
     def to_dict(self) -> dict:

@@ -38,11 +38,11 @@ def risk_level(
         return "undecided"
     return "overconfident" if s.p_risk >= OVERCONFIDENT else "suspect" if s.p_risk >= SUSPECT else "no evidence"
 
-# %% ../../nbs/decisions/06_slices.ipynb #94ab67a9
+# %% ../../nbs/decisions/06_slices.ipynb #aa361622
 def holm(
     p_values,  # (k,), each in [0, 1]
 ) -> np.ndarray:  # float64 (k,), in the order given
-    "Holm's adjusted p-values: at most one time in 1/alpha is any true hypothesis below alpha, whatever the dependence."
+    "Holm's adjusted p-values: at most one time in 1/alpha is any true hypothesis below alpha, whatever the dependence, if the p-values given are valid."
     p = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(p, kind="stable")
     steps = np.maximum.accumulate(np.arange(len(p), 0, -1) * p[order])
@@ -96,7 +96,7 @@ def _empty(label, reason):
     "A slice without a row."
     return dict(group=label, n=0, n_errors=0) | dict.fromkeys(("accuracy", "accuracy_low", "accuracy_high", *list(COLUMNS)[1:], "z", "p_adjusted"), math.nan) | dict(verdict="too few", reason=reason)
 
-# %% ../../nbs/decisions/06_slices.ipynb #16de84bd
+# %% ../../nbs/decisions/06_slices.ipynb #e53fd822
 @dataclass(frozen=True, eq=False, repr=False)
 class Slices:
     "The judgement of every slice; see group_slices, class_slices, score_slices."
@@ -128,7 +128,7 @@ class Slices:
         flagged = sum(r["verdict"] == "overconfident" for r in judged)
         text = f"{_count(len(self.rows), self.what)} looked at; {len(judged)} had enough data for a verdict and {flagged} of them came out overconfident."
         if worst is not None:
-            looks = f"; adjusted for {len(judged)} looks (Holm) its p-value is {worst['p_adjusted']:.2g}" if len(judged) > 1 else ", the only one judged"
+            looks = f"; adjusted for {len(judged)} looks (Holm) its p-value is {worst['p_adjusted']:.2g} (normal approximation, too small in the tail for small slices)" if len(judged) > 1 else ", the only one judged"
             text += f" Worst is {str(worst['group'])!r}: CSR {worst['csr']:.4g}, P_risk {_below_one(worst['risk_probability'])}{looks}."
         text += " Each verdict stands on its own: about one calibrated slice in twenty comes out overconfident by chance"
         return text + (f", at least one of {len(judged)} with probability {1 - OVERCONFIDENT ** len(judged):.0%}." if len(judged) > 1 else ".")

@@ -168,7 +168,7 @@ def expected_calibration_error(
 
 ece = expected_calibration_error
 
-# %% ../../nbs/metrics/04_binned.ipynb #44970f2b
+# %% ../../nbs/metrics/04_binned.ipynb #17ae00ff
 def binomial_interval(
     rate,  # observed frequency (m,), NaN allowed
     n,  # trials (m,)
@@ -178,6 +178,7 @@ def binomial_interval(
 ):  # (low, high), NaN where n is 0
     """Two-sided interval for a binomial rate; both kinds keep their width when every outcome is the same.
 
+    Clopper and Pearson's covers at least `level`; Wilson's does on average over rates, and for rates near 0 or 1 with 10 to 100 trials about 0.84 instead of 0.95.
     Errors: InputError for an unknown interval or level outside (0, 1)."""
     from scipy.special import betaincinv, ndtri
 

@@ -108,7 +108,7 @@ def _tail_range(x):
     k, safe = np.arange(12) + 0.5, max(x, 1e-3)
     return 1.0 - float(np.sum((8.0 / safe**2 + 2.0 / (k * np.pi) ** 2) * np.exp(-2.0 * (k * np.pi / safe) ** 2)))
 
-# %% ../../nbs/metrics/07_cumulative.ipynb #29a55fb4
+# %% ../../nbs/metrics/07_cumulative.ipynb #1c55e758
 @dataclass(frozen=True)
 class ECCETest:
     "Outcome of ecce_test."
@@ -126,9 +126,10 @@ def ecce_test(
     statistic: str = "mad",  # "mad" or "range"
     alpha: float = 0.05,  # level of the test
 ) -> ECCETest:
-    """Test of calibration by ECCE-MAD or ECCE-R with the asymptotic p-value; conservative with few rows or many ties.
+    """Test of calibration by ECCE-MAD or ECCE-R with the asymptotic p-value.
 
-    The p-value is NaN, and nothing is rejected, when every probability is 0 or 1 and came true; it is 0 when one of them did not.
+    Conservative with many ties once the sum of conf (1 - conf) is several tens; below about one, as for few and very sure answers, it rejects too often.
+    The p-value is NaN, and nothing is rejected, when every probability is 0 or 1 and came true; it is 0 when one of them did not. Other rows average a failed certainty away.
     Errors: InputError for an unknown statistic, alpha outside (0, 1).
     Source: arXiv 2205.09680, sections 2.2 and 2.3; small p-values by the complementary series."""
     p, alpha = check_profile(p, "ecce_test"), _level(alpha)

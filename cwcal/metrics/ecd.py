@@ -82,7 +82,7 @@ def ecd(
     form, p = _form(p, form, ("top_label", "event", "full"), "ecd")
     return _moments(p, form, _small(eps))[0]
 
-# %% ../../nbs/metrics/06_ecd.ipynb #6792b79c
+# %% ../../nbs/metrics/06_ecd.ipynb #c02a6463
 @dataclass(frozen=True)
 class ECDTest:
     "Outcome of ecd_test."
@@ -108,6 +108,7 @@ def ecd_test(
     """Two-sided test of calibration by ECD; decision 1 overconfident, -1 underconfident, 0 not rejected.
 
     z and p-value are NaN, and nothing is rejected, when ECD has no spread under calibration; an infinite ECD has p-value 0.
+    The normal p-value needs a sum of conf (1 - conf) of several tens; with few and very sure answers it rejects too often, and the bootstrap is the better choice.
     The bootstrap takes whole-number weights only, and then counts a row that many times.
     Errors: InputError for an unknown method or form, n_sims < 1, alpha outside (0, 1), weights that the bootstrap cannot draw.
     Source: arXiv 2502.14545 (bootstrap), arXiv 2605.01796, Table 7 (5000 draws, 5 %). Departure: the closed form is the default; (1 + count) / (1 + n_sims) in each tail."""

@@ -217,7 +217,7 @@ def _curve(metric, p, label, by_conf):
         undefined(metric, f"{_NO_PAIR} (class {p.classes[k]!r})")
     return ROCCurve(*rates, thresholds=np.r_[np.inf, s[order][last]], label=p.classes[k], weighted=by_conf)
 
-# %% ../../nbs/metrics/03_roc.ipynb #e2776691
+# %% ../../nbs/metrics/03_roc.ipynb #492c45c9
 def _influence(s, is_k, w, f):
     "Change of the area with each row, scaled so that the squares add up to its variance; w per row, f how often it counts."
     level = np.unique(s, return_inverse=True)[1].ravel()
@@ -234,10 +234,11 @@ def auc_se(
     *,
     weighted: bool = True,  # of cw_auc; False: of auc
     label=None,  # the class; default: the macro average over the classes that have an area
-) -> float:  # in [0, inf)
+) -> float:  # above 0
     """Standard error of cw_auc or auc by the weighted DeLong formula.
 
-    Too small when fewer than about ten rows are misranked; 0 for a perfect ranking. NaN when a class has one row only, or all rows but one.
+    Too small when fewer than about ten rows are misranked. NaN for a perfect (or a constant) ranking, where the sample shows no spread, and when a class has one row only, or all rows but one.
+    A perfectly ranked class adds no spread to the standard error of a macro average.
     Errors: InputError as cw_auc (weighted) or auc.
     Source: DeLong, DeLong, Clarke-Pearson 1988, eq. 7, with the placements weighted; equal to theirs for unit weights."""
     p = check_profile(p, "auc_se", **(dict(kind="top_label", labels=True, scores=True) if weighted else dict(scores=True)))
@@ -254,7 +255,10 @@ def auc_se(
         psi.append(_influence(p.scores(1 if k == 0 and _one_score(p) else k) * (-1.0 if k == 0 and _one_score(p) else 1.0), is_k, w, f))
     if not psi:
         return undefined("auc_se", _NO_PAIR)
-    return float(np.sqrt(np.sum(f * np.mean(psi, axis=0) ** 2)))
+    se = float(np.sqrt(np.sum(f * np.mean(psi, axis=0) ** 2)))
+    if se <= 1e-14:  # rounding
+        return undefined("auc_se", "the ranking is perfect or constant, so the sample shows no spread")
+    return se
 
 # %% ../../nbs/metrics/03_roc.ipynb #d4e5a3b8
 @compiled

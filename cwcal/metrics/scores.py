@@ -177,7 +177,7 @@ def _markdown(result):
     rows = "\n".join(f"| {name} | {value:.6g} |" if isinstance(value, (int, float)) and not isinstance(value, bool) else f"| {name} | {value} |" for name, value in vars(result).items())
     return f"| | |\n|---|---|\n{rows}"
 
-# %% ../../nbs/metrics/05_scores.ipynb #dbecdb0a
+# %% ../../nbs/metrics/05_scores.ipynb #8ad96d93
 @dataclass(frozen=True)
 class SpiegelhalterResult:
     "Outcome of spiegelhalter_test."
@@ -197,6 +197,7 @@ def spiegelhalter_test(
     """Spiegelhalter's z: does the Brier score differ from what the forecasts themselves expect?
 
     Statistic and p-value are NaN, and nothing is rejected, when every probability is 0, 1/2 or 1; if one of these failed at 0 or 1, they are infinite and 0.
+    Other rows average a failed certainty away. The normal law needs a sum of conf (1 - conf) of several tens; with few and very sure answers the test rejects too often.
     Errors: InputError for alpha outside (0, 1).
     Source: Spiegelhalter 1986, section 4. Departure: weights are frequencies (variance with w, not w squared)."""
     from scipy.special import ndtr

@@ -73,7 +73,7 @@ class _Smoother:
                 above = middle
         return above
 
-# %% ../../nbs/metrics/08_smooth.ipynb #77aaf0d3
+# %% ../../nbs/metrics/08_smooth.ipynb #16f85da8
 def smooth_ece(
     p: Profile,  # profile
     *,
@@ -85,7 +85,7 @@ def smooth_ece(
     Direction: lower is better. Always defined.
     Errors: InputError for a bandwidth below 1e-5 or unknown edges.
     Source: Blasiok and Nakkiran, ICLR 2024 (arXiv 2309.12236), grid and bisection as in relplot 1.0.3.
-    Departure: none by default; edges="whole" follows the definition where relplot loses half of the mass at 0 and 1."""
+    Departure of the default from the definition: as in relplot, half of the mass at 0 and 1, and some within 1/1000 of them, is lost; edges="whole" has none."""
     p = check_profile(p, "smooth_ece")
     smoother = _Smoother(p, edges)
     return smoother(smoother.bandwidth() if bandwidth is None else _checked(bandwidth))

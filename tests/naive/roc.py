@@ -25,7 +25,7 @@ def curve(s, is_k, w):
 
 
 def standard_error(s, is_k, w):
-    "Weighted DeLong: one row taken through all its pairs at a time."
+    "Weighted DeLong: one row taken through all its pairs at a time; nan where no row moves the area."
     positives, negatives = [i for i in range(len(s)) if is_k[i]], [j for j in range(len(s)) if not is_k[j]]
     w_pos, w_neg = sum(w[i] for i in positives), sum(w[j] for j in negatives)
     theta, variance = area(s, is_k, w), 0.0
@@ -34,4 +34,4 @@ def standard_error(s, is_k, w):
         for i in mine:
             share = sum(w[j] * (1.0 if sign * s[i] > sign * s[j] else 0.5 if s[i] == s[j] else 0.0) for j in others) / w_others
             variance += m / (m - 1) * (w[i] * (share - theta) / w_mine) ** 2
-    return math.sqrt(variance)
+    return math.sqrt(variance) if variance > 1e-28 else math.nan
