@@ -6,8 +6,9 @@
 __all__ = ['app', 'data', 'report', 'show', 'show_check', 'show_comparison', 'check', 'card', 'demo', 'run_experiment_command',
            'data_list', 'data_fetch', 'data_verify', 'main']
 
-# %% ../nbs/cli.ipynb #b3c4b260
+# %% ../nbs/cli.ipynb #0b56293f
 import inspect
+import os
 import sys
 import warnings
 from pathlib import Path
@@ -33,16 +34,27 @@ def _version(show: bool):
 def _main(version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")] = False):
     pass
 
-# %% ../nbs/cli.ipynb #ca04034c
+# %% ../nbs/cli.ipynb #4b03986b
+_ARGUMENTS = ("y_true", "proba", "event", "logits", "conf", "correct", "pos_label", "classes", "one_hot", "y_pred", "drop_invalid_labels", "by", "alpha", "n_bins", "max_csr_upper", "max_ece_upper",
+              "evaluated_on", "thresholds", "calibration", "decision")  # their options have the same names
+
+
+def _line(path, row):
+    from cwcal.reporting.files import line_of
+
+    return line_of(path, row)
+
+
 def _fail(error, frame_path=None):
     "One line on the error stream, exit code 2."
-    text = str(error).replace("drop_invalid_labels=True leaves such rows out and counts them", "--drop-invalid-labels leaves such rows out and counts them")
-    for word, option in (("`y_true` or `one_hot`", "--y-true or --one-hot"), ("`pos_label`", "--pos-label"), ("`classes`", "--classes"), ("`one_hot`", "--one-hot"), ("`correct`", "--correct"),
-                         ("`proba`, `event`, `logits` and `conf`", "--proba, --event, --logits and --conf"), ("`conf`", "--conf"), ("use Profile.from_logits", "use --logits"),
-                         ("`max_csr_upper`", "--max-csr-upper"), ("`max_ece_upper`", "--max-ece-upper"), ("`alpha`", "--alpha")):
-        text = text.replace(word, option)
-    if frame_path is not None and len(getattr(error, "rows", ())) and Path(frame_path).suffix.lower() in (".csv", ".tsv", ".txt"):
-        text = text.replace(f"at row {error.rows[0]}", f"at row {error.rows[0]}, line {error.rows[0] + 2}", 1)
+    text = str(error).replace("drop_invalid_labels=True leaves", "--drop-invalid-labels leaves").replace("use Profile.from_logits", "use --logits")
+    text = text.replace(", or pass normalized=False for per-class scores that need not sum to 1", "").replace("; use from_proba, or from_event for one class against the rest", "; name one --proba a class, or --event for one class against the rest")
+    for name in _ARGUMENTS:
+        text = text.replace(f"`{name}`", "--" + name.replace("_", "-"))
+    rows = getattr(error, "rows", ())
+    line = _line(frame_path, int(rows[0])) if frame_path is not None and len(rows) else None
+    if line:
+        text = text.replace(f"at row {rows[0]}", f"at row {rows[0]}, line {line}", 1)
     print(f"cwcal: {text}", file=sys.stderr)
     raise typer.Exit(2)
 
@@ -54,7 +66,7 @@ def _writable(path, option):
     if path is not None and path.is_dir():
         raise InputError(f"{option}: {path} is a folder", option)
 
-# %% ../nbs/cli.ipynb #4361c9a1
+# %% ../nbs/cli.ipynb #2df2c862
 def _predictions(
     file: Annotated[Path, typer.Argument(help="The predictions: .csv, .tsv, .parquet or .jsonl.", show_default=False)],
     y_true: Annotated[Optional[str], typer.Option("--y-true", metavar="COLUMN", help="True labels; read as text, NA is a class.")] = None,
@@ -87,13 +99,18 @@ def _on_predictions(command):
 
     def run(**given):
         try:
-            for name in ("html", "json_"):
-                _writable(given.get(name), "--" + name.strip("_"))
+            outputs = {"--" + name.strip("_"): given[name] for name in ("html", "json_") if given.get(name)}
+            for option, path in outputs.items():
+                _writable(path, option)
+                if os.path.realpath(path) == os.path.realpath(given["file"]):
+                    raise InputError(f"{option}: {path} is the file of predictions and would be lost", option)
+            if len({os.path.realpath(path) for path in outputs.values()}) < len(outputs):
+                raise InputError(f"{' and '.join(outputs)} must name different files, got {next(iter(outputs.values()))} twice", "--html")
             return command(lambda: _predictions(**{k: given[k] for k in shared}), **{k: given[k] for k in own})
         except InputError as e:
             _fail(e, given["file"])
         except OSError as e:
-            _fail(f"{e.filename or given['file']}: {e.strerror}")
+            _fail(f"could not write: {e.strerror}" if not e.filename or ".cwcal-" in str(e.filename) else f"{e.filename}: {e.strerror}")
 
     run.__signature__ = inspect.Signature([p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*shared.values(), *own.values())])
     run.__annotations__ = {p.name: p.annotation for p in run.__signature__.parameters.values()}
@@ -102,7 +119,7 @@ def _on_predictions(command):
 
 
 _By = Annotated[Optional[str], typer.Option("--by", metavar="COLUMN", help="Groups to look at one by one.")]
-_Bins = Annotated[int, typer.Option("--n-bins", min=1, help="Bins of the reliability table and the ECE.")]
+_Bins = Annotated[int, typer.Option("--n-bins", min=1, max=100_000, help="Bins of the reliability table and the ECE.")]
 _Json = Annotated[Optional[Path], typer.Option("--json", metavar="PATH", help="Write the numbers.")]
 _Decision = Annotated[Optional[str], typer.Option("--decision", metavar="TEXT", help="The decision that the probabilities serve.")]
 
@@ -431,7 +448,12 @@ def data_verify(
     if bad:
         raise typer.Exit(2)
 
-# %% ../nbs/cli.ipynb #47537bb3
+# %% ../nbs/cli.ipynb #fc48b10f
 def main():
     "Entry point of the `cwcal` command."
+    once = ("--y-true", "--event", "--correct", "--conf", "--pos-label", "--y-pred", "--weight", "--by", "--n-bins", "--decision", "--html", "--json")
+    for option in once:
+        if sum(a == option or a.startswith(option + "=") for a in sys.argv[1:]) > 1:
+            print(f"cwcal: {option} may be given once; of several only the last would count", file=sys.stderr)
+            sys.exit(2)
     app(prog_name="cwcal")

@@ -71,8 +71,8 @@ def test_other_formats_give_the_same_numbers(cwcal, name):
 
 
 @pytest.mark.parametrize("text, arguments, said", [
-    ("y,p\n1,0.9\n0,\n", ["--y-true", "y", "--proba", "p"], "`p` must hold numbers, got an empty cell at row 1, line 3"),
-    ("y,p\n1,0.9\n0,high\n", ["--y-true", "y", "--proba", "p"], "`p` must hold numbers, got 'high' at row 1, line 3"),
+    ("y,p\n1,0.9\n0,\n", ["--y-true", "y", "--proba", "p"], "column 'p' must hold numbers, got an empty cell at row 1, line 3"),
+    ("y,p\n1,0.9\n0,high\n", ["--y-true", "y", "--proba", "p"], "column 'p' must hold numbers, got 'high' at row 1, line 3"),
     ("y,p\n1,0.9\n0,1.2\n", ["--y-true", "y", "--proba", "p"], "column 'p' must lie in [0, 1], got 1.2 at row 1, line 3"),
     ("y,p\n1,0.9\n0,nan\n", ["--y-true", "y", "--proba", "p"], "column 'p' must be finite, got nan at row 1, line 3"),
     ("y,p\n1,0.9\n0.5,0.3\n0,0.1\n", ["--y-true", "y", "--proba", "p"], "column 'y' must hold one of the classes '0', '1', got '0.5' at row 1, line 3; --drop-invalid-labels"),
@@ -86,6 +86,19 @@ def test_other_formats_give_the_same_numbers(cwcal, name):
     ("y,a,b\n1,3.2,-2.2\n0,-0.4,1.4\n", ["--y-true", "y", "--proba", "a", "--proba", "b"], "use --logits"),
     ("y,a,b\nx,0.5,0.5\n", ["--y-true", "y", "--proba", "a", "--proba", "b"], "--classes must name the columns a, b"),
     ("y,p\n", ["--y-true", "y", "--proba", "p"], "there are no rows"),
+    ("", ["--y-true", "y", "--proba", "p"], "cases.csv: is empty"),
+    ("y,p,p\n1,0.9,0.8\n", ["--y-true", "y", "--proba", "p"], "column 'p' stands in the header of cases.csv 2 times"),
+    ("y,p\n\n1,0.9\n\n0,x\n", ["--y-true", "y", "--proba", "p"], "got 'x' at row 1, line 5"),
+    ('y,p,note\n1,0.9,"two\nlines"\n0,x,\n', ["--y-true", "y", "--proba", "p"], "got 'x' at row 1, line 4"),
+    ("y,p\n1,0_9\n0,0.3\n", ["--y-true", "y", "--proba", "p"], "must hold numbers, got '0_9' at row 0, line 2"),
+    ("y,p\n1,90\n0,20\n", ["--y-true", "y", "--proba", "p"], "divide per cents by 100"),
+    ("y;p\n1;0.9\n", ["--y-true", "y", "--proba", "p"], "its columns must be separated by commas"),
+    ("y,a,b\n0,0.9,0.1\n", ["--y-true", "y", "--proba", "a,b"], "name one column at a time"),
+    ("y,a,b\na,0.9,0.1\nb,0.2,0.8\n", ["--y-true", "y", "--proba", "a", "--proba", "b", "--classes", "b", "--classes", "a"], "--classes must follow the order of the columns a, b"),
+    ("y,a,b\n0,0.9,0.1\n", ["--y-true", "y", "--proba", "a", "--proba", "a"], "column 'a' is named more than once"),
+    ("y,p\nyes,0.9\nno,0.3\n", ["--y-true", "y", "--proba", "p", "--pos-label", "YES"], "--pos-label must be one of the labels 'yes', 'no', got 'YES'"),
+    ("ok,c\n1,0.9\n", ["--correct", "ok", "--conf", "c", "--pos-label", "1"], "--pos-label does not go with --conf"),
+    ("y,a,b\n0,0.9,0.1\n", ["--y-true", "y", "--proba", "a", "--proba", "b", "--pos-label", "1"], "--pos-label does not go with --proba of several columns"),
 ])
 def test_bad_data_is_one_line_and_exit_code_two(cwcal, text, arguments, said):
     write(cwcal.folder, "cases.csv", text)
@@ -174,3 +187,36 @@ def test_version_and_entry_point():
 
     done = subprocess.run([sys.executable, "-c", "from cwcal.cli import main; main()", "--version"], capture_output=True, text=True, env={**os.environ, "NO_COLOR": "1"}, check=True)
     assert done.stdout == f"cwcal {cwcal.__version__}\n"
+
+
+def test_outputs_never_replace_the_input_or_each_other(cwcal):
+    file = write(cwcal.folder, "cases.csv", CASES)
+    for extra, said in ((["--html", "cases.csv"], "--html: cases.csv is the file of predictions"), (["--json", "./cases.csv"], "is the file of predictions"),
+                        (["--html", "o.html", "--json", "o.html"], "--html and --json must name different files")):
+        code, _, err = cwcal("report", "cases.csv", "--y-true", "y", "--proba", "p", *extra)
+        assert code == 2 and said in err and file.read_text(encoding="utf-8") == CASES
+    assert sorted(p.name for p in cwcal.folder.iterdir()) == ["cases.csv"]
+
+
+def test_an_option_that_counts_once_is_refused_twice(cwcal, monkeypatch, capsys):
+    from cwcal.cli import main
+
+    monkeypatch.setattr(sys, "argv", ["cwcal", "report", "cases.csv", "--by", "a", "--by=b"])
+    with pytest.raises(SystemExit) as e:
+        main()
+    assert e.value.code == 2 and "--by may be given once" in capsys.readouterr().err
+
+
+def test_jsonl_rows_have_lines_and_distinct_keys(cwcal):
+    write(cwcal.folder, "a.jsonl", '{"y": 1, "p": 0.9}\n\n{"y": 0, "p": 1.2}\n')
+    assert "got 1.2 at row 1, line 3" in cwcal("report", "a.jsonl", "--y-true", "y", "--proba", "p")[2]
+    write(cwcal.folder, "b.jsonl", '{"y": 1, "p": 0.9, "p": 0.3}\n')
+    assert "line 1: the key 'p' stands in it more than once" in cwcal("report", "b.jsonl", "--y-true", "y", "--proba", "p")[2]
+    write(cwcal.folder, "c.jsonl", "".join('{"y": true, "p": 0.9}\n{"y": false, "p": 0.2}\n' for _ in range(20)))
+    assert "2 classes: False, True" in cwcal("report", "c.jsonl", "--y-true", "y", "--proba", "p")[1]
+
+
+def test_text_that_is_not_utf8(cwcal):
+    (cwcal.folder / "latin.csv").write_bytes("y,p\ncafé,0.9\n".encode("latin-1"))
+    code, _, err = cwcal("report", "latin.csv", "--y-true", "y", "--proba", "p")
+    assert code == 2 and "is not UTF-8 text" in err and "save it as UTF-8" in err

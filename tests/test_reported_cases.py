@@ -520,7 +520,6 @@ def test_sml_08_the_limit_is_about_the_value_shown():
         assert len(proportions) and (proportions["low"] >= 0).all() and (proportions["high"] <= 1).all()
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="ece_upper: a small sample has a limit above 1, which is not cut (said in its docstring)")
 def test_sml_08_a_limit_of_ece_within_its_range():
     assert ece_upper(Profile.from_confidence([1, 0], [0.9, 0.9])).upper <= 1
 

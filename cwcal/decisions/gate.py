@@ -5,9 +5,9 @@
 # %% auto #0
 __all__ = ['UpperLimit', 'csr_upper', 'ece_upper', 'GateResult', 'gate']
 
-# %% ../../nbs/decisions/05_gate.ipynb #3fbb9f28
+# %% ../../nbs/decisions/05_gate.ipynb #b27b9d07
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Optional
 
 import numpy as np
@@ -18,7 +18,7 @@ from ..metrics.binned import expected_calibration_error
 from ..metrics.csr import _error_prob, csr
 from ..profile import Profile, check_profile
 
-# %% ../../nbs/decisions/05_gate.ipynb #3b5719e2
+# %% ../../nbs/decisions/05_gate.ipynb #e52a62a6
 @dataclass(frozen=True)
 class UpperLimit:
     "A value with its one-sided upper confidence limit; see csr_upper, ece_upper."
@@ -69,13 +69,14 @@ def ece_upper(
 ) -> UpperLimit:
     """ECE with its upper confidence limit, which needs no correction for the bias of ECE.
 
-    Always defined; a small sample has a limit above 1, which is not cut.
+    Always defined; the limit of a small sample is cut at 1, the largest ECE there is.
     Errors: InputError for alpha outside (0, 0.5), n_bins < 1.
     Source: Proposition 2; a union over the signs of the bins, with the Brier score as the variance."""
     p = check_profile(p, "ece_upper")
     _check_alpha(alpha)
     residual = np.where(p.correct, p.error_prob, p.conf)
-    return _upper(expected_calibration_error(p, n_bins=n_bins), p.mean(residual**2), p.total, 1.0, alpha)
+    limit = _upper(expected_calibration_error(p, n_bins=n_bins), p.mean(residual**2), p.total, 1.0, alpha)
+    return replace(limit, upper=min(limit.upper, 1.0))
 
 
 def _check_alpha(alpha):
