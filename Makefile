@@ -22,7 +22,7 @@ docs: $(VENV)/dev.stamp  ## the site, in _docs/
 	$(BIN)/python tools/build_docs.py
 
 bench: $(VENV)/dev.stamp  ## side-by-side timings against the peers that are installed
-	for script in benchmarks/*.py; do $(BIN)/python $$script || exit 1; done
+	for script in benchmarks/foundation.py benchmarks/comparison_*.py; do $(BIN)/python $$script || exit 1; done
 
 lab: $(VENV)/jupyter.stamp  ## JupyterLab on the notebooks
 	$(BIN)/jupyter lab nbs

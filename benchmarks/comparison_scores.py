@@ -6,32 +6,14 @@ Peers live in an environment of their own:
 Without probcal its column stays empty. Times are processor seconds of the process, so that a busy machine does not count; the first call of each is a warm-up.
 """
 import argparse
-import os
-import statistics
-import time
 
-for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
-    os.environ[name] = "1"
-if hasattr(os, "sched_setaffinity"):
-    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+from pairing import paired  # sets one thread before numpy starts
 
 import numpy as np
 
 from cwcal.metrics.cumulative import ecce_test
 from cwcal.metrics.ecd import ecd_test
 from cwcal.profile import Profile
-
-
-def paired(ours, theirs, repeats):
-    "Median processor seconds of each, the two taking turns."
-    calls = [f for f in (ours, theirs) if f]
-    values, times = [f() for f in calls], [[] for _ in calls]
-    for _ in range(repeats):
-        for f, seconds in zip(calls, times):
-            start = time.process_time()
-            f()
-            seconds.append(time.process_time() - start)
-    return values, [statistics.median(t) for t in times]
 
 
 def main(n_ecd=1_000_000, n_ecce=10_000_000, repeats=5, limits=True):
@@ -43,13 +25,13 @@ def main(n_ecd=1_000_000, n_ecce=10_000_000, repeats=5, limits=True):
 
     c = rng.uniform(0.5, 1, n_ecd)
     p = Profile.from_confidence(rng.random(n_ecd) < c, c)
-    _, (closed,) = paired(lambda: ecd_test(p), None, 4 * repeats)
+    _, (closed, _) = paired(lambda: ecd_test(p), None, 4 * repeats)
     print(f"ECD test, closed form       n = {n_ecd:.0e}  {1e3 * closed:8.1f} ms   (limit 30 ms)")
     if limits:
         assert closed < 0.030
 
     small = p.subset(slice(10_000))
-    _, (simulated,) = paired(lambda: ecd_test(small, method="bootstrap", random_state=0), None, 1)
+    _, (simulated, _) = paired(lambda: ecd_test(small, method="bootstrap", random_state=0), None, 1)
     print(f"ECD test, 5000 simulations  n = {small.n:.0e}  {1e3 * simulated:8.1f} ms")
 
     for name, c in (("distinct", rng.random(n_ecce)), ("1001 values", rng.integers(0, 1001, n_ecce) / 1000)):

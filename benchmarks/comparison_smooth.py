@@ -6,15 +6,9 @@ Peers live in an environment of their own:
 A peer that is not installed leaves its column empty. Times are processor seconds of the process, so that a busy machine does not count; the first call of each is a warm-up.
 """
 import argparse
-import os
-import statistics
-import time
 import tracemalloc
 
-for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
-    os.environ[name] = "1"
-if hasattr(os, "sched_setaffinity"):
-    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+from pairing import paired  # sets one thread before numpy starts
 
 import numpy as np
 
@@ -24,18 +18,6 @@ from cwcal.metrics.isotonic_distance import isotonic_distance
 from cwcal.metrics.smooth import smooth_ece
 from cwcal.metrics.smooth_logit import logit_smoothed_ece
 from cwcal.profile import Profile
-
-
-def paired(ours, theirs, repeats):
-    "Median processor seconds of each, the two taking turns."
-    calls = [f for f in (ours, theirs) if f]
-    values, times = [f() for f in calls], [[] for _ in calls]
-    for _ in range(repeats):
-        for f, seconds in zip(calls, times):
-            start = time.process_time()
-            f()
-            seconds.append(time.process_time() - start)
-    return values, [statistics.median(t) for t in times] + [None] * (2 - len(calls))
 
 
 def show(title, n, ours, theirs, peer):

@@ -5,8 +5,10 @@ __version__ = "0.1.0"
 from typing import TYPE_CHECKING
 
 from cwcal.decisions.costs import expected_cost_curve, net_benefit_curve
+from cwcal.decisions.gate import csr_upper, ece_upper, gate
 from cwcal.decisions.multilabel import multilabel_profiles
 from cwcal.decisions.selective import aurc, coverage_at_risk, excess_aurc, risk_coverage_curve, risk_coverage_table
+from cwcal.decisions.slices import class_slices, group_slices, score_slices, slice_table
 from cwcal.decisions.thresholds import ThresholdRule, cost_threshold, youden_thresholds
 from cwcal.inputs import InputError, InputTypeError, InputWarning, PrecisionWarning, UndefinedMetricWarning
 from cwcal.metrics.adaptive import ad_ece, debiased_ece, sweep_ece
@@ -33,12 +35,13 @@ from cwcal.metrics.weighted import (
 from cwcal.profile import Profile
 
 if TYPE_CHECKING:
+    from cwcal.reporting.card import model_card
     from cwcal.reporting.compare import compare
     from cwcal.reporting.plots import plot_confidence, plot_csr_terms, plot_reliability, plot_roc
     from cwcal.reporting.registry import METRICS, metric
     from cwcal.reporting.report import report
 
-_LATER = {"report": "report", "compare": "compare", "METRICS": "registry", "metric": "registry",
+_LATER = {"report": "report", "compare": "compare", "model_card": "card", "METRICS": "registry", "metric": "registry",
           **dict.fromkeys(("plot_confidence", "plot_csr_terms", "plot_reliability", "plot_roc"), "plots")}  # loaded when first asked for
 
 __all__ = sorted([name for name, value in globals().items() if not name.startswith("_") and getattr(value, "__module__", "").startswith("cwcal.")] + list(_LATER))

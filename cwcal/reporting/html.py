@@ -85,7 +85,7 @@ def write_whole(
         raise
     return path
 
-# %% ../../nbs/reporting/04_html.ipynb #46edd960
+# %% ../../nbs/reporting/04_html.ipynb #12c50350
 _STYLE = """
 .cwcal-report { color: inherit; font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; overflow-wrap: anywhere; max-width: 1080px; }
 .cwcal-report h1 { font-size: 1.6em; line-height: 1.2; margin: 0 0 .5em; }
@@ -107,6 +107,8 @@ _STYLE = """
 .cwcal-report details .cwcal-report { margin: 0 0 2em; }
 .cwcal-report .num { font-variant-numeric: tabular-nums; text-align: right; white-space: nowrap; }
 .cwcal-report .groups th, .cwcal-report .groups td { padding-right: .9em; }
+.cwcal-report .words { min-width: 8em; }
+.cwcal-report .bins tbody th { white-space: nowrap; }
 .cwcal-report .groups th:first-child, .cwcal-report .groups td:nth-child(2) { min-width: 7.5em; }
 .cwcal-report small { display: block; opacity: .8; font-size: .86em; font-weight: 400; }
 .cwcal-report .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 420px), 1fr)); gap: 16px; }
@@ -129,7 +131,7 @@ body { margin: 0; padding: 28px 20px 60px; background: #fff; color: #1b2127; }
 
 _WORSE = {"lower": "lower is better", "higher": "higher is better", "target": "worse on both sides", "none": "neither way is better"}
 
-# %% ../../nbs/reporting/04_html.ipynb #f43a611f
+# %% ../../nbs/reporting/04_html.ipynb #39ad088b
 def _interval(m):
     return "" if m["low"] is None else f"{number(m['low'])} – {number(m['high'])}"
 
@@ -162,13 +164,27 @@ def _by_claim(metrics):
     return {claim: [m for m in metrics if m["claim"] == claim] for claim in dict.fromkeys(m["claim"] for m in metrics)}
 
 
+def _cell(g, column):
+    "A number of a group, or why people should not see it."
+    value = g["shown"].get(column, g[column])
+    return value if isinstance(value, str) else number(value)
+
+
+def _adjusted(g):
+    return "" if g["p_adjusted"] is None else f", adjusted p {g['p_adjusted']:.2g}"
+
+
+def _group_interval(g):
+    return "" if g["accuracy_low"] is None else f"{number(g['accuracy_low'])} – {number(g['accuracy_high'])}"
+
+
 def _group_table(d):
     columns = d["group_columns"]
     head = "".join(f"<th scope='col' class='num'>{escape_html(c)}</th>" for c in ("rows", "errors", *columns.values()))
     body = ""
     for g in d["groups"]:
-        cells = "".join(f"<td class='num'>{number(g[c])}</td>" for c in ("n", "n_errors", *columns))
-        body += f"<tr><th scope='row'>{escape_html(name_text(g['group']))}</th><td>{escape_html(g['verdict'])}{_small(escape_html(g['reason'] or ''))}</td>{cells}</tr>"
+        cells = "".join(f"<td class='num'>{_cell(g, c)}{_small(_group_interval(g) if c == 'accuracy' else '')}</td>" for c in ("n", "n_errors", *columns))
+        body += f"<tr><th scope='row'>{escape_html(name_text(g['group']))}</th><td>{escape_html(g['verdict'])}{_small(_adjusted(g)[2:])}{_small(escape_html(g['reason'] or ''))}</td>{cells}</tr>"
     return f"<div class='scroll'><table class='groups'><thead><tr><th scope='col'>group</th><th scope='col'>verdict</th>{head}</tr></thead><tbody>{body}</tbody></table></div>"
 
 # %% ../../nbs/reporting/04_html.ipynb #6436e18e
@@ -231,7 +247,7 @@ def html_page(
     "The report as one self-contained page."
     return page(d["title"], html_fragment(d, figures))
 
-# %% ../../nbs/reporting/04_html.ipynb #7a1fe945
+# %% ../../nbs/reporting/04_html.ipynb #0b3935ec
 def markdown_text(
     d: dict,  # Report.to_dict()
 ) -> str:
@@ -248,7 +264,7 @@ def markdown_text(
         if headline and d["groups"] is not None:
             columns = d["group_columns"]
             lines += ["", "## By group", "", e(d["groups_note"]), "", f"| group | rows | errors | {' | '.join(map(e, columns.values()))} | verdict | reason |", "|---|" + "---:|" * (len(columns) + 2) + "---|---|"]
-            lines += [f"| {e(name_text(g['group']))} | {' | '.join(number(g[c]) for c in ('n', 'n_errors', *columns))} | {e(g['verdict'])} | {e(g['reason'] or '')} |" for g in d["groups"]]
+            lines += [f"| {e(name_text(g['group']))} | {' | '.join(_cell(g, c) + (f' ({_group_interval(g)})' if c == 'accuracy' and _group_interval(g) else '') for c in ('n', 'n_errors', *columns))} | {e(g['verdict'])}{_adjusted(g)} | {e(g['reason'] or '')} |" for g in d["groups"]]
     if d["skipped"]:
         lines += ["", "Not computed: " + "; ".join(f"{e(', '.join(labels))} ({e(why)})" for why, labels in d["skipped"].items()) + "."]
     return "\n".join(lines + ["", "## How to read this", ""] + [f"- {e(s)}" for s in d["reading"]]) + "\n"
