@@ -48,12 +48,13 @@ class Settings:
             if getattr(self, name) not in known:
                 raise InputError(f"`{name}` must be one of {', '.join(known)}, got {getattr(self, name)!r}", name)
 
-# %% ../../nbs/lab/09_models.ipynb #35f46b94
+# %% ../../nbs/lab/09_models.ipynb #16a6e4ca
 IMAGES = ("cifar10", "mnist")
 SETTINGS = {
     "smoke": Settings(n_trials=3, max_rounds=300),
     "standard": Settings(n_trials=15, max_rows=20_000),
     "standard_images": Settings(n_trials=3, max_rounds=300, max_rows=5_000, max_bin=64, max_colsample=0.1),
+    "usual": Settings(n_trials=0),
     "paper": Settings(),
 }
 
@@ -61,13 +62,13 @@ SETTINGS = {
 def settings_name(
     settings: Settings,
     dataset: str = "",  # standard has its own settings for IMAGES
-) -> str:  # "smoke", "standard", "paper", or "custom"
+) -> str:  # "smoke", "standard", "usual", "paper", or "custom"; with class weights "paper-balanced" and so on
     "The name that results of these settings go by; the device does not matter."
-    same = {**asdict(settings), "device": "cpu"}
-    for name in ("smoke", "standard_images" if dataset in IMAGES else "standard", "paper"):
+    same, suffix = {**asdict(settings), "device": "cpu", "class_weight": "none"}, "" if settings.class_weight == "none" else f"-{settings.class_weight}"
+    for name in ("smoke", "standard_images" if dataset in IMAGES else "standard", "usual", "paper"):
         if same == asdict(SETTINGS[name]):
-            return name.split("_")[0]
-    return "custom"
+            return name.split("_")[0] + suffix
+    return "custom" + suffix
 
 # %% ../../nbs/lab/09_models.ipynb #36b52c06
 def encode_features(

@@ -4,8 +4,8 @@
 
 # %% auto #0
 __all__ = ['REGIMES', 'Predictions', 'write_predictions', 'read_predictions', 'fit_dataset', 'metric_row', 'metric_rows',
-           'summarise', 'side_by_side', 'fit_and_score', 'across_splits', 'regime_ranks', 'result_table',
-           'find_predictions']
+           'summarise', 'side_by_side', 'fit_and_score', 'across_splits', 'regime_ranks', 'verdicts', 'findings',
+           'result_table', 'find_predictions', 'largest_runs']
 
 # %% ../../nbs/lab/09_real.ipynb #5808025f
 import hashlib
@@ -318,6 +318,53 @@ def regime_ranks(
             out.append({**dict(zip(keys, name)), "calibration": c, "mean_rank": mean, "low": mean - half, "high": mean + half, "first": alone.loc[r.index, c].mean(), "shared": smallest.loc[r.index, c].mean(), "splits": len(r)})
     return pd.DataFrame(out)
 
+# %% ../../nbs/lab/09_real.ipynb #4df2314e
+def verdicts(
+    runs,  # DataFrame of fit_and_score, several splits
+):  # DataFrame: profile, dataset, calibration, splits, risky, above_3_sigma, csr_thousands, printed_risky, agree
+    """Shares of the splits with CSR above 1 by one and by three sigma, and above 1,000, beside the printed verdict.
+
+    A split without a verdict (z undefined) counts as not risky; agree is NaN where nothing is printed."""
+    import pandas as pd
+
+    keys = ["profile", "dataset", "calibration"]
+    judged = runs.assign(risky=runs["z"] > 1, above_3_sigma=runs["z"] > 3, csr_thousands=runs["csr"] > 1000)
+    out = judged.groupby(keys, sort=False).agg(splits=("split", "nunique"), risky=("risky", "mean"), above_3_sigma=("above_3_sigma", "mean"), csr_thousands=("csr_thousands", "mean")).reset_index()
+    t = paper_table(6)
+    printed = t[["dataset", "calibration"]].assign(printed_risky=t["csr"] - 1 > t["sigma_csr"])
+    out = out.merge(printed, on=["dataset", "calibration"], how="left")
+    known = out["printed_risky"].notna()
+    return out.assign(agree=pd.Series(np.where(out["printed_risky"].eq(True), out["risky"], 1 - out["risky"]), index=out.index).where(known))
+
+
+def findings(
+    runs,  # DataFrame of fit_and_score, several splits
+):  # DataFrame: profile, statement, splits, datasets, n_datasets
+    """Statements of the paper's sections 3.2 and 3.4: the share of all splits, and the number of data sets, where they hold.
+
+    A data set counts when the statement holds in more than half of its splits."""
+    import pandas as pd
+
+    wide = runs.pivot(index=["profile", "dataset", "split"], columns="calibration", values=["csr", "z", "p_risk_pct", "cwa", "acc", "ece_15", "cwauc"])
+    risk = wide["p_risk_pct"]
+    statements = {
+        "isotonic is risky (above one sigma)": wide["z"]["isotonic"] > 1,
+        "isotonic CSR is above 1,000": wide["csr"]["isotonic"] > 1000,
+        "raw is risky": wide["z"]["raw"] > 1,
+        "Platt is risky": wide["z"]["platt"] > 1,
+        "Platt has the smallest P_risk, ties included": risk["platt"] <= risk[["raw", "isotonic"]].min(axis=1),
+        "P_risk: isotonic > raw > Platt": (risk["isotonic"] > risk["raw"]) & (risk["raw"] > risk["platt"]),
+        "isotonic lowers ECE": wide["ece_15"]["isotonic"] < wide["ece_15"]["raw"],
+        "cwAUC: isotonic > raw > Platt": (wide["cwauc"]["isotonic"] > wide["cwauc"]["raw"]) & (wide["cwauc"]["raw"] > wide["cwauc"]["platt"]),
+        **{f"cwA is at least accuracy, {c}": wide["cwa"][c] >= wide["acc"][c] for c in REGIMES},
+    }
+    out = []
+    for statement, holds in statements.items():
+        by_dataset = holds.groupby(["profile", "dataset"], sort=False).mean()
+        for profile, share in by_dataset.groupby("profile", sort=False):
+            out.append({"profile": profile, "statement": statement, "splits": float(holds.loc[profile].mean()), "datasets": int((share > 0.5).sum()), "n_datasets": len(share)})
+    return pd.DataFrame(out)
+
 # %% ../../nbs/lab/09_real.ipynb #ea9af7bf
 def result_table(
     name: str,  # such as "real_rows"
@@ -343,3 +390,16 @@ def find_predictions(
                 continue
             found[p.meta["key"]] = p
     return sorted(found.values(), key=lambda p: (p.meta["dataset"], p.meta["profile"], p.meta["seed"]))
+
+# %% ../../nbs/lab/09_real.ipynb #cbed2615
+def largest_runs(
+    predictions,  # list of Predictions
+    only: str = "",  # settings to use, such as "standard"; "": any
+) -> list:  # of Predictions, one a data set
+    "Of each data set the run with the largest settings (paper, standard, usual, smoke, any other), then the smallest seed."
+    order = {name: i for i, name in enumerate(("paper", "standard", "usual", "smoke"))}
+    best = {}
+    for p in sorted(predictions, key=lambda p: (order.get(p.meta["profile"], len(order)), p.meta["seed"], p.meta["key"])):
+        if only in ("", p.meta["profile"]):
+            best.setdefault(p.meta["dataset"], p)
+    return [best[d] for d in sorted(best)]
