@@ -231,7 +231,7 @@ def _gain_pct(plain_value, weighted):
     low = min(plain_value, weighted)
     return 100 * (weighted - plain_value) / (1 - low) if low < 1 else float("nan")
 
-# %% ../../nbs/lab/09_real.ipynb #9006acb9
+# %% ../../nbs/lab/09_real.ipynb #ab3bd607
 def summarise(
     rows,  # DataFrame from metric_rows, several data sets
 ):  # DataFrame: one row a profile and regime, with the columns of Table 2
@@ -261,7 +261,7 @@ def side_by_side(
     out.insert(0, "profile", out["dataset"].map(rows.drop_duplicates("dataset").set_index("dataset")["profile"]))
     out["difference"] = out["ours"] - out["printed"]
     decimals = paper_table(number).attrs["decimals"]
-    interval = out[["dataset", "calibration", "quantity"]].merge(across, how="left") if across is not None else pd.DataFrame({"low": np.nan, "high": np.nan}, index=out.index)
+    interval = out[["dataset", "calibration", "quantity"]].merge(across.drop_duplicates(["dataset", "calibration", "quantity"]), how="left") if across is not None else pd.DataFrame({"low": np.nan, "high": np.nan}, index=out.index)
     out["low"], out["high"] = interval["low"].to_numpy(), interval["high"].to_numpy()
     half = out["quantity"].map(lambda q: 0.5 * 10.0 ** -decimals[q] * (1 + 1e-9))
     inside = (out["printed"] + half >= out["low"]) & (out["printed"] - half <= out["high"])
