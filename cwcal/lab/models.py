@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['IMAGES', 'SETTINGS', 'SEARCH_SPACE', 'USUAL', 'Settings', 'settings_name', 'encode_features', 'search_space',
            'usual_parameters', 'class_weights', 'TrainingRows', 'xgboost_parameters', 'cross_validate', 'probabilities',
-           'SearchResult', 'search', 'fit', 'margins']
+           'SearchResult', 'search', 'fit', 'margins', 'load_model']
 
 # %% ../../nbs/lab/09_models.ipynb #3b6d6d29
 import hashlib
@@ -364,7 +364,7 @@ def _result(trials, n_resumed):
     table = pd.DataFrame([{"number": t["number"], "value": t["value"], "log_loss": float(np.mean(t["log_loss"])), "accuracy": float(np.mean(t["accuracy"])), "rounds": float(np.mean(t["rounds"])), **t["parameters"]} for t in trials])
     return SearchResult(dict(best["parameters"]), max(1, round(float(np.mean(best["rounds"])))), float(best["value"]), table, n_resumed)
 
-# %% ../../nbs/lab/09_models.ipynb #6d47c439
+# %% ../../nbs/lab/09_models.ipynb #feae18dd
 def fit(
     rows: TrainingRows,
     parameters: dict,  # as in search_space
@@ -373,7 +373,7 @@ def fit(
     *,
     seed: int = 0,
     n_jobs: int = 1,  # threads
-    path="",  # where the model is kept (.ubj); "": nowhere
+    path="",  # where the model is kept, for load_model; "": nowhere
     chunk: int = 100,  # rounds between two savings
 ):  # xgboost.Booster
     """The model of `n_rounds` rounds; with a path it goes on from what is saved there.
@@ -405,23 +405,37 @@ def margins(
     booster.set_param({"nthread": n_jobs})
     return booster.predict(xgboost.DMatrix(X, feature_types=None if kinds is None else list(kinds), enable_categorical=kinds is not None, nthread=n_jobs), output_margin=True)
 
-# %% ../../nbs/lab/09_models.ipynb #c75246a8
+# %% ../../nbs/lab/09_models.ipynb #7446a553
+def load_model(
+    path,  # as fit leaves it
+):  # xgboost.Booster
+    """A saved model: XGBoost's bytes (UBJ) and, behind them, their SHA-256.
+
+    Errors: InputError for a file that is damaged. XGBoost itself may end the process on such a file, so it never sees one."""
+    import xgboost
+
+    content = Path(path).read_bytes()
+    model, digest = content[:-32], content[-32:]
+    if not model or hashlib.sha256(model).digest() != digest:
+        raise InputError(f"`path` must be a model as `fit` leaves it; {path} is not, or is damaged", "path")
+    return xgboost.Booster(model_file=bytearray(model))
+
+# %% ../../nbs/lab/09_models.ipynb #52a24296
 def _save_model(booster, temporary):
+    model = bytes(booster.save_raw("ubj"))
     with open(temporary, "wb") as file:
-        file.write(booster.save_raw("ubj"))
+        file.write(model + hashlib.sha256(model).digest())
         file.flush()
         os.fsync(file.fileno())
 
 
 def _saved_model(path, key, n_rounds, chunk):
     "The model in the file, when it is this one after whole sittings; else None."
-    import xgboost
-
     if not str(path) or not Path(path).is_file():
         return None
     try:
-        booster = xgboost.Booster(model_file=bytearray(Path(path).read_bytes()))
-    except xgboost.core.XGBoostError:
+        booster = load_model(path)
+    except InputError:
         return None
     done = booster.num_boosted_rounds()
     return booster if booster.attr("cwcal") == key and (done == n_rounds or done < n_rounds and done % chunk == 0) else None

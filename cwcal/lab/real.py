@@ -88,7 +88,7 @@ class Predictions:
     def __repr__(self):
         return f"Predictions({self.label}, {self.meta['profile']} settings, seed {self.meta['seed']}: {np.sum(~self.test):,} validation and {np.sum(self.test):,} test rows)"
 
-# %% ../../nbs/lab/09_real.ipynb #dacca34e
+# %% ../../nbs/lab/09_real.ipynb #428ac4c6
 def write_predictions(
     predictions: Predictions,
     path,  # .parquet
@@ -103,7 +103,7 @@ def write_predictions(
     for regime in REGIMES:
         proba = p.proba if regime == "raw" else p.calibrator(regime)(p.proba)
         columns |= {f"{regime}_{k}": proba[:, k] for k in range(proba.shape[1])}
-    table = pa.table(columns).replace_schema_metadata({b"cwcal": json.dumps(p.meta, ensure_ascii=False).encode()})
+    table = pa.table(columns).replace_schema_metadata({b"cwcal": json.dumps({**p.meta, "content": _content(p)}, ensure_ascii=False).encode()})
 
     def write(temporary):
         with open(temporary, "wb") as file:
@@ -128,11 +128,20 @@ def read_predictions(
         get = {name: table[name].to_numpy() for name in table.column_names if not name.startswith(REGIMES)}
         names = [n for n in get if n.startswith("margin_")]
         m = np.stack([get[n] for n in names], axis=1) if names else get["margin"]
-        return Predictions(get["row"], get["part"] == "test", get["y"], m, meta)
+        found = Predictions(get["row"], get["part"] == "test", get["y"], m, {k: v for k, v in meta.items() if k != "content"})
+        if meta["content"] != _content(found):
+            raise ValueError("checksum")
+        return found
     except Exception as e:  # a damaged file raises whatever its first bad byte makes of it
         raise InputError(f"`path` must be predictions as write_predictions leaves them; {path} is not ({type(e).__name__})", "path") from e
 
-# %% ../../nbs/lab/09_real.ipynb #50295164
+# %% ../../nbs/lab/09_real.ipynb #359c0430
+def _content(p):
+    "SHA-256 of the four arrays."
+    arrays = (p.row.astype(np.int64), p.test.astype(bool), p.y.astype(np.int64), p.margins.astype(np.float32))
+    return hashlib.sha256(b"".join(np.ascontiguousarray(a).tobytes() for a in arrays)).hexdigest()
+
+# %% ../../nbs/lab/09_real.ipynb #53ab0f2d
 def fit_dataset(
     dataset,  # a name, or a Dataset
     settings: Settings,
@@ -161,7 +170,7 @@ def fit_dataset(
     X, kinds, levels = encode_features(d.X.iloc[split.train])
     kinds = None if set(kinds) == {"q"} else tuple(kinds)
     rows = TrainingRows(X, d.codes[split.train], len(d.classes), kinds)
-    keep = {"study": "", "model": ""} if path is None else {"study": Path(out_dir) / "study.db", "model": Path(out_dir) / "models" / f"{d.name}.ubj"}
+    keep = {"study": "", "model": ""} if path is None else {"study": Path(out_dir) / "study.db", "model": Path(out_dir) / "models" / f"{d.name}.model"}
     found = search(rows, settings, seed=seed, n_jobs=n_jobs, path=keep["study"], progress=progress)
     booster = fit(rows, found.parameters, found.n_rounds, settings, seed=seed, n_jobs=n_jobs, path=keep["model"])
     take = np.concatenate([split.validation, split.test])
