@@ -6,15 +6,16 @@
 __all__ = ['ece', 'Binning', 'bin_outcomes', 'expected_calibration_error', 'binomial_interval', 'reliability_table',
            'two_group_profile', 'merging_profile']
 
-# %% ../../nbs/metrics/04_binned.ipynb #82b1b486
+# %% ../../nbs/metrics/04_binned.ipynb #cf52f04b
 from dataclasses import dataclass
 
 import numpy as np
 
+from .. import inputs
 from ..inputs import InputError, refuse
 from ..profile import Profile, check_profile
 
-# %% ../../nbs/metrics/04_binned.ipynb #6f503106
+# %% ../../nbs/metrics/04_binned.ipynb #bb153761
 def _whole(value, name, least=1):
     "A whole number of at least `least`, or an InputError naming it."
     if not (isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= least):
@@ -52,6 +53,8 @@ def _edges(x, weight, n_bins, strategy):
     if not isinstance(strategy, str):
         return _own_edges(x, strategy)
     m = _whole(n_bins, "n_bins")
+    if m > 10_000_000:
+        raise InputError(f"`n_bins` must be at most 10,000,000, got {m:,}", "n_bins")
     if strategy == "quantile":
         return _quantile_edges(x, weight, m)
     if strategy != "uniform":
@@ -61,7 +64,7 @@ def _edges(x, weight, n_bins, strategy):
         refuse("x", "must lie in [0, 1] for equal-width bins", f"{x[outside[0]]:g}", outside)
     return np.arange(m + 1) / m
 
-# %% ../../nbs/metrics/04_binned.ipynb #568700cf
+# %% ../../nbs/metrics/04_binned.ipynb #16e22302
 @dataclass(frozen=True, eq=False)
 class Binning:
     "Rows in m bins, with what each bin claims and what happened in it; see bin_outcomes."
@@ -109,10 +112,12 @@ def bin_outcomes(
     Equal width: [k/m, (k+1)/m), edges by division and compared with the value, last bin closed. Equal mass: ties are never split.
     Empty bins stay, with weight 0 and NaN means.
     Errors: InputError for n_bins < 1, unequal lengths, edges that do not increase or do not cover the values."""
-    x, outcome = np.asarray(x, dtype=np.float64), np.asarray(outcome)
-    weight = None if weight is None else np.asarray(weight, dtype=np.float64)
+    x, outcome = (inputs.as_numbers(np.asarray(v), name) for v, name in ((x, "x"), (outcome, "outcome")))
+    x = x.astype(np.float64, copy=False)
+    weight = None if weight is None else inputs.as_weights(np.asarray(weight), "weight")
     if x.ndim != 1 or len(x) == 0 or x.shape != outcome.shape or (weight is not None and weight.shape != x.shape):
         raise InputError(f"`x`, `outcome` and `weight` must be columns of one length of at least 1, got {x.shape}, {outcome.shape}" + ("" if weight is None else f" and {weight.shape}"), "x")
+    inputs.finite(x, "x")
     counted = slice(None) if weight is None or np.all(weight > 0) else weight > 0
     edges = _edges(x[counted], None if weight is None else weight[counted], n_bins, strategy)
     index, m = np.searchsorted(edges[1:-1], x, side="right"), len(edges) - 1
