@@ -193,7 +193,7 @@ def finite(array: np.ndarray, name: str, minus_infinity: bool = False) -> None:
     rows = np.unique(np.nonzero(bad)[0])
     refuse(name, "must be finite", array[bad].flat[0], rows)
 
-# %% ../nbs/00_inputs.ipynb #8cb79ad3
+# %% ../nbs/00_inputs.ipynb #269e6213
 TOLERANCE = 1e-6  # how far a probability may leave [0, 1] through rounding
 
 
@@ -211,7 +211,7 @@ def as_probabilities(
         return array, 0
     bad = (array < -TOLERANCE) | (array > 1 + TOLERANCE)
     if bad.any():
-        hint = "divide per cents by 100" if low >= 0 and 1.01 < high <= 100 and np.median(array) > 1 else scores if low < -0.01 or high > 1.01 else ""
+        hint = "divide per cents by 100" if low >= 0 and 10 < high <= 100 and np.median(array) > 1 else scores if low < -0.01 or high > 1.01 else ""
         refuse(name, "must lie in [0, 1]", array[bad].flat[0], np.unique(np.nonzero(bad)[0]), hint)
     outside = (array < 0) | (array > 1)
     return np.clip(array, 0, 1), len(np.unique(np.nonzero(outside)[0]))

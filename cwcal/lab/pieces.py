@@ -172,7 +172,7 @@ def _bar_stream():
     except OSError:
         return None, False
 
-# %% ../../nbs/lab/03_pieces.ipynb #e1bf0e42
+# %% ../../nbs/lab/03_pieces.ipynb #4ed86413
 def run_pieces(
     function,  # top-level function of a module: function(**piece, seed_sequence=SeedSequence) -> tidy DataFrame
     pieces,  # dicts of plain values: the arguments of each call
@@ -222,7 +222,16 @@ def run_pieces(
         bar.close()
         if ours:
             stream.close()
+        _dismiss(n_jobs)
     return [done[k].copy() for k in keys]
+
+
+def _dismiss(n_jobs):
+    "joblib's own processes stay for five idle minutes, and whoever waits for the caller's children waits with them."
+    from joblib.externals.loky import reusable_executor
+
+    if n_jobs != 1 and reusable_executor._executor is not None:
+        reusable_executor._executor.shutdown(wait=True)
 
 # %% ../../nbs/lab/03_pieces.ipynb #0971223e
 def _replace(path, write):

@@ -8,7 +8,9 @@ __all__ = ['SHIPPED', 'CONTROLS', 'METHODS', 'PARTS', 'Rows', 'encoded', 'load_r
            'probabilities', 'accuracy_bounds', 'reliability_row', 'deferral_table', 'paired_difference', 'score_table',
            'group_table', 'input_alarm', 'shift_piece']
 
-# %% ../../nbs/lab/08_protocol.ipynb #6f908468
+# %% ../../nbs/lab/08_protocol.ipynb #b24cce8c
+from typing import Optional
+
 import functools
 import warnings
 from dataclasses import dataclass
@@ -317,9 +319,9 @@ def accuracy_bounds(
     right = int(p.correct.sum())
     return {"n": n, "labelled": p.n, "unlabelled": p.n_dropped, "accuracy": right / p.n, "lowest": right / n, "highest": (right + p.n_dropped) / n}
 
-# %% ../../nbs/lab/08_protocol.ipynb #5de5ab9b
+# %% ../../nbs/lab/08_protocol.ipynb #b25edfa3
 def reliability_row(
-    p: Profile,  # top-label profile, may be empty
+    p: Optional[Profile],  # top-label profile; None: no rows
     *,
     min_rows: int = 30,  # fewer rows are not judged
     n_bins: int = 10,  # equal-mass bins of the ECE
@@ -327,8 +329,9 @@ def reliability_row(
 ) -> dict:
     "Reliability of a set of rows in one line."
     names = ("errors", "accuracy", "ci_low", "ci_high", "mean_conf", "gap", "ece", "csr", "p_risk")
-    if p.n < min_rows:
-        return {"n": p.n, **dict.fromkeys(names, np.nan), "verdict": "too few"}
+    n = 0 if p is None else p.n
+    if n < min_rows:
+        return {"n": n, **dict.fromkeys(names, np.nan), "verdict": "too few"}
     accuracy, s = p.mean(p.correct), csr_summary(p)
     low, high = binomial_interval([accuracy], [p.n], interval="clopper-pearson", level=level)
     conf = p.mean(p.conf)
@@ -336,7 +339,12 @@ def reliability_row(
     values = (int(s.n_errors), accuracy, float(low[0]), float(high[0]), conf, conf - accuracy, expected_calibration_error(p, n_bins=n_bins, strategy="quantile"), s.csr, s.p_risk)
     return {"n": p.n, **dict(zip(names, values)), "verdict": verdict}
 
-# %% ../../nbs/lab/08_protocol.ipynb #215e7fbe
+# %% ../../nbs/lab/08_protocol.ipynb #17f2feed
+def _rows(p, mask):
+    "The profile of the rows of a mask, None when there are none."
+    return p.subset(mask) if np.any(mask) else None
+
+
 def deferral_table(
     p: Profile,  # top-label profile
     costs,  # costs d of deferring a row, in (0, 1); a wrong answer costs 1
@@ -352,7 +360,7 @@ def deferral_table(
     for d in costs:
         kept = p.error_prob <= d
         paid = np.where(kept, ~p.correct, d)
-        answered = reliability_row(p.subset(kept), **options)
+        answered = reliability_row(_rows(p, kept), **options)
         out.append({"deferral_cost": float(d), "threshold": 1 - d, "coverage": float(kept.mean()), "cost": float(paid.mean()), "cost_se": float(paid.std() / np.sqrt(p.n)), "cost_answer_all": 1 - p.mean(p.correct), "cost_defer_all": float(d),
                     "answered": answered.pop("n"), **answered})
     return pd.DataFrame(out)
@@ -402,7 +410,7 @@ def _log_rows(p):
 def _brier_rows(p):
     return np.sum((_matrix(p) - np.eye(p.n_classes)[p.y_true]) ** 2, axis=1)
 
-# %% ../../nbs/lab/08_protocol.ipynb #04ae6127
+# %% ../../nbs/lab/08_protocol.ipynb #0aaae53d
 def group_table(
     frame,  # protocol_predictions of one repetition
     deferral_cost: float,  # answer where confidence >= 1 - deferral_cost
@@ -422,11 +430,11 @@ def group_table(
             whole = method_profile(f, m)
             labelled = f[f["arrival"] == "known"][by].to_numpy()
             for g in sorted(set(f[by])):
-                p = whole.subset(labelled == g)
-                kept = p.error_prob <= deferral_cost
-                for which, q in (("all", p), ("answered", p.subset(kept))):
+                here = labelled == g
+                kept = here & (whole.error_prob <= deferral_cost)
+                for which, q in (("all", _rows(whole, here)), ("answered", _rows(whole, kept))):
                     out.append({"part": part, "method": m, "group": g, "which": which, "unlabelled": int(np.sum((f[by] == g) & (f["arrival"] != "known"))),
-                                "coverage": float(kept.mean()) if p.n else np.nan, **reliability_row(q, **options)})
+                                "coverage": float(kept.sum() / here.sum()) if here.any() else np.nan, **reliability_row(q, **options)})
     return pd.DataFrame(out)
 
 # %% ../../nbs/lab/08_protocol.ipynb #0592f76a
