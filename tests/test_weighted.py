@@ -197,7 +197,7 @@ def test_true_negatives_do_not_cancel():
     assert W.cw_npv(p, average=None)[0] == pytest.approx(2e-30 / 0.9, rel=1e-14, abs=0)
 
 
-@pytest.mark.parametrize("total", [1e-200, 1.0, 1e150])
+@pytest.mark.parametrize("total", [1e-10, 1.0, 1e12])
 def test_scale_of_the_weights_does_not_matter(total):
     p, q = smooth(3, k=3), smooth(3, k=3)
     q = Profile.from_proba(q.y_true, q.proba, sample_weight=np.full(q.n, total))
