@@ -199,6 +199,20 @@ def finish(site, address):
         if outside:
             raise DocsError(f"{path.relative_to(site)} loads from the network: {outside[0]}")
         path.write_text(text, encoding="utf-8")
+    unheaded(site)
+
+
+def unheaded(site):
+    "nbdev links every exported name to its heading; a name that is exported but not shown has none, and its link goes to the page."
+    text = {path: path.read_text(encoding="utf-8") for path in site.rglob("*.html")}
+    ids = {path.resolve(): set(re.findall(r'\bid="([^"]+)"', page)) for path, page in text.items()}
+    for path, page in text.items():
+        def link(m):
+            target = (path.parent / m[2]).resolve()
+            return m[0] if target not in ids or m[3] in ids[target] else f"{m[1]}{m[2]}{m[4]}"
+        changed = re.sub(r'(<a\b[^>]*\bhref=")([^"#:]+\.html)#([^"]+)("[^>]*><code>)', link, page)
+        if changed != page:
+            path.write_text(changed, encoding="utf-8")
 
 
 def build(out=ROOT / "_docs", partial=False):
