@@ -15,7 +15,7 @@ from typing import Optional
 
 import numpy as np
 
-from ..inputs import InputError, InputTypeError, InputWarning, undefined
+from ..inputs import InputError, InputWarning, undefined
 from ..metrics.roc import _one_score, _position
 from ..profile import Profile, check_profile
 

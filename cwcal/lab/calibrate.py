@@ -7,7 +7,6 @@ __all__ = ['METHODS', 'PlattMap', 'fit_platt', 'IsotonicMap', 'fit_isotonic', 'C
 
 # %% ../../nbs/lab/09_calibrate.ipynb #7853d4af
 from dataclasses import dataclass
-from typing import Optional
 
 import numpy as np
 

@@ -10,7 +10,7 @@ __all__ = ['IMAGES', 'SETTINGS', 'SEARCH_SPACE', 'USUAL', 'Settings', 'settings_
 # %% ../../nbs/lab/09_models.ipynb #3b6d6d29
 import hashlib
 import os
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..inputs import InputError, undefined
 from .scores import _form, _level, _log_true_class, _markdown, _score_blocks, _small
-from ..profile import Profile, check_profile
+from ..profile import Profile
 
 # %% ../../nbs/metrics/06_ecd.ipynb #281c8784
 def _clipped(p, eps, rows=slice(None)):

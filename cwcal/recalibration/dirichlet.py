@@ -6,8 +6,6 @@
 __all__ = ['VectorScaling', 'DirichletCalibration']
 
 # %% ../../nbs/recalibration/07_dirichlet.ipynb #50cd18fe
-from typing import Optional
-
 import numpy as np
 from scipy.optimize import minimize
 

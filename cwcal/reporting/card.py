@@ -12,7 +12,7 @@ import warnings
 from dataclasses import dataclass, field
 from typing import Optional
 
-from ..decisions.slices import COLUMNS, Slices, cells, group_slices
+from ..decisions.slices import COLUMNS, cells, group_slices
 from ..decisions.thresholds import ThresholdRule
 from ..inputs import InputError, InputTypeError, UndefinedMetricWarning
 from ..metrics.binned import expected_calibration_error, reliability_table

@@ -6,7 +6,6 @@
 __all__ = ['Comparison', 'compare']
 
 # %% ../../nbs/reporting/06_compare.ipynb #6f7886db
-import math
 from dataclasses import dataclass
 from typing import Optional
 
