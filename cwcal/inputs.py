@@ -5,10 +5,13 @@
 # %% auto #0
 __all__ = ['TOLERANCE', 'InputError', 'InputTypeError', 'UndefinedMetricWarning', 'InputWarning', 'PrecisionWarning', 'undefined',
            'rows_of', 'at_rows', 'refuse', 'to_array', 'column', 'as_numbers', 'finite', 'as_probabilities',
-           'as_labels', 'class_codes', 'same_rows', 'as_weights', 'as_flag']
+           'as_labels', 'class_codes', 'same_rows', 'as_weights', 'as_flag', 'as_number', 'as_whole', 'as_values',
+           'as_columns', 'as_choice', 'as_text', 'as_label_list', 'class_position', 'as_rows', 'as_generator']
 
-# %% ../nbs/00_inputs.ipynb #245b1698
+# %% ../nbs/00_inputs.ipynb #0301e596
+import math
 import warnings
+from numbers import Integral, Real
 
 import numpy as np
 
@@ -146,7 +149,7 @@ def _from_sequence(x, name):
         raise InputTypeError(f"`{name}` must hold one value a row, got {'a single value' if np.isscalar(x) or isinstance(x, np.ndarray) else type(x).__name__}", name)
     return array
 
-# %% ../nbs/00_inputs.ipynb #53e016ed
+# %% ../nbs/00_inputs.ipynb #ba9c3994
 def column(array: np.ndarray, name: str) -> np.ndarray:
     "A one-dimensional view of shape (n,) from (n,) or (n, 1)."
     if array.ndim == 2 and array.shape[1] == 1:
@@ -162,7 +165,7 @@ def as_numbers(array: np.ndarray, name: str) -> np.ndarray:
         return array.astype(np.float64)
     if array.dtype.kind == "O":
         flat = array if array.ndim == 1 else array.ravel()
-        rows = np.flatnonzero([v is None or v is getattr(v, "NA", 0) or v != v for v in flat]) // (array.size // max(len(array), 1) or 1)
+        rows = np.flatnonzero([v is None or type(v).__name__ in ("NAType", "NaTType") or v != v for v in flat]) // (array.size // max(len(array), 1) or 1)
         if len(rows):
             refuse(name, "must not have missing values", "a missing value", np.unique(rows))
         text = [i for i, v in enumerate(flat) if isinstance(v, (str, bytes))]
@@ -300,7 +303,7 @@ def _compatible(a, b):
         return True
     return (_default_index(a) or _default_index(b)) and not set(a) == set(b)
 
-# %% ../nbs/00_inputs.ipynb #11c15ae8
+# %% ../nbs/00_inputs.ipynb #2c8df2c5
 def as_weights(array: np.ndarray, name: str) -> np.ndarray:
     "Non-negative finite float64 weights that do not sum to 0."
     weights = as_numbers(column(array, name), name).astype(np.float64, copy=False)
@@ -319,5 +322,161 @@ def as_weights(array: np.ndarray, name: str) -> np.ndarray:
 def as_flag(value, name: str) -> bool:
     "True or False; text such as 'no' is refused, which Python would take for true."
     if not isinstance(value, (bool, np.bool_)):
-        raise InputTypeError(f"`{name}` must be True or False, got {value!r}", name)
+        raise InputTypeError(f"`{name}` must be True or False, got {_shown(value)}", name)
     return bool(value)
+
+# %% ../nbs/00_inputs.ipynb #96d9cf92
+def _shown(value) -> str:
+    "A value as a message can carry it: on one line, not too long."
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else text[:77] + "…"
+
+
+def _is_number(value) -> bool:
+    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+
+# %% ../nbs/00_inputs.ipynb #dbb2f2b6
+def as_number(
+    value,
+    name: str,  # the argument's name
+    rule: str = "be a finite number",  # in words, after 'must'
+    holds=math.isfinite,  # the rule as a function of a float; false for NaN unless NaN is meant to pass
+) -> float:
+    "One number for which a rule holds; True, text, None and lists are none."
+    if not _is_number(value):
+        raise InputTypeError(f"`{name}` must {rule}, got {_shown(value)}", name)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not holds(number):
+        raise InputError(f"`{name}` must {rule}, got {_shown(value)}", name)
+    return number
+
+
+def as_whole(
+    value,
+    name: str,  # the argument's name
+    least: int = 1,
+    most=None,  # None: no limit
+) -> int:
+    "One whole number between two limits; 3.0 is none, and neither is True."
+    whole = isinstance(value, Integral) and not isinstance(value, (bool, np.bool_))
+    if not whole or value < least:
+        raise (InputError if whole else InputTypeError)(f"`{name}` must be a whole number of at least {least}, got {_shown(value)}", name)
+    if most is not None and value > most:
+        raise InputError(f"`{name}` must be at most {most:,}, got {value:,}", name)
+    return int(value)
+
+
+def as_values(
+    values,  # list, array, series or tensor (m,); one number stands for a list of one
+    name: str,  # the argument's name
+    rule: str = "be finite",  # in words, after 'must'
+    holds=np.isfinite,  # the rule as a function of a float64 array
+    least: int = 1,  # how many at least
+    any_shape: bool = False,  # True: a number stays a number, a table a table
+) -> np.ndarray:  # float64 (m,)
+    "A list of numbers for each of which a rule holds."
+    array = np.array([values]) if _is_number(values) else np.atleast_1d(values) if any_shape and isinstance(values, np.ndarray) else to_array(values, name)[0]
+    if array.ndim != 1 and not any_shape:
+        raise InputError(f"`{name}` must be a list of numbers, got shape {array.shape}", name)
+    if len(array) < least:
+        raise InputError(f"`{name}` must hold at least {least} number{'s' * (least != 1)}, got {len(array)}", name)
+    if array.dtype.kind == "b":
+        raise InputTypeError(f"`{name}` must hold numbers, got {array.flat[0]!s}", name)
+    array = as_numbers(array, name).astype(np.float64)
+    bad = ~holds(array)
+    if bad.any():
+        refuse(name, f"must {rule}", f"{array[bad][0]:g}", np.unique(np.nonzero(bad)[0]))
+    return array.reshape(np.shape(values)) if any_shape and np.ndim(values) == 0 else array
+
+
+def as_columns(
+    *,
+    weight=None,  # how often each row counts (n,)
+    **columns,  # name=values (n,)
+) -> list:  # float64 (n,) each, in the order given, the weight (or None) last
+    "Columns of finite numbers of one length of at least 1."
+    out = {}
+    for name, x in columns.items():
+        out[name] = as_numbers(column(to_array(x, name)[0], name), name).astype(np.float64, copy=False)
+        if len(out[name]) == 0:
+            raise InputError(f"`{name}` must have at least one row, got 0", name)
+        finite(out[name], name)
+    if weight is not None:
+        out["weight"] = as_weights(to_array(weight, "weight")[0], "weight")
+    same_rows(**{name: (x, None) for name, x in out.items()})
+    return [*out.values(), *([None] if weight is None else [])]
+
+
+def as_choice(value, name: str, choices):
+    "One of a few words (or None, where that is among them)."
+    if not any(value is c or isinstance(value, str) and value == c for c in choices):
+        *others, last = map(repr, choices)
+        raise InputError(f"`{name}` must be {'one of ' * (len(choices) > 2)}{', '.join(others)}{' or ' * bool(others)}{last}, got {_shown(value)}", name)
+    return value
+
+
+def as_text(value, name: str) -> str:
+    "Text that is not blank."
+    if not isinstance(value, str) or not value.strip():
+        raise (InputError if isinstance(value, str) else InputTypeError)(f"`{name}` must be text, got {_shown(value)}", name)
+    return value
+
+
+def as_label_list(values, name: str) -> tuple:
+    "Labels in the order given: whole numbers or text. Text alone is no list, and a set or a dict has no order."
+    try:
+        if isinstance(values, (str, bytes, dict, set, frozenset)):
+            raise TypeError
+        labels = tuple(_as_label(v) for v in values)
+    except TypeError:
+        raise InputTypeError(f"`{name}` must be a list of labels, got {_shown(values)}", name) from None
+    bad = [i for i, v in enumerate(labels) if not isinstance(v, (int, str))]
+    if bad:
+        raise InputError(f"`{name}` must hold whole numbers or text, got {_shown(list(values)[bad[0]])} at position {bad[0]}", name)
+    return labels
+
+
+def class_position(label, classes, name: str = "label") -> int:
+    "Position of one label among the classes."
+    known = _as_label(label)
+    if not isinstance(known, (int, str)) or known not in classes:
+        shown = ", ".join(repr(c) for c in classes[:6]) + (", …" if len(classes) > 6 else "")
+        raise InputError(f"`{name}` must be one of the classes {shown}, got {_shown(label)}", name)
+    return classes.index(known)
+
+
+def as_rows(
+    rows,  # mask (n,) of booleans, or positions
+    name: str,  # the argument's name
+    n: int,  # rows there are
+) -> np.ndarray:  # mask or positions, at least one row
+    "A selection of rows: a mask with one boolean a row, or positions, from the end where negative."
+    array = to_array(rows, name)[0]
+    if array.ndim != 1:
+        raise InputError(f"`{name}` must be a mask of {n} booleans or row positions, got shape {array.shape}", name)
+    if len(array) and array.dtype.kind not in "biu":
+        raise InputTypeError(f"`{name}` must be a mask of {n} booleans or row positions, got values such as {_shown(array.tolist()[0])}", name)
+    if array.dtype.kind == "b" and len(array) != n:
+        raise InputError(f"`{name}` must be a mask of {n} booleans or row positions below {n}, got {len(array)} booleans", name)
+    if len(array) == 0 or array.dtype.kind == "b" and not array.any():
+        raise InputError(f"`{name}` must keep at least one row, got 0", name)
+    if array.dtype.kind != "b" and (array.max() >= n or array.min() < -n):
+        bad = np.flatnonzero((array >= n) | (array < -n))
+        raise InputError(f"`{name}` must hold row positions below {n}, got {array[bad[0]]} at position {bad[0]}", name)
+    return array
+
+
+def as_generator(random_state, name: str = "random_state") -> np.random.Generator:
+    "NumPy's generator from a seed, a list of seeds or a generator; None draws a new seed."
+    several = isinstance(random_state, (list, tuple, np.ndarray))
+    seeds = list(random_state) if several and np.ndim(random_state if isinstance(random_state, np.ndarray) else 0) < 2 else [random_state]
+    fine = len(seeds) > 0 and not any(isinstance(s, (bool, np.bool_)) or several and not isinstance(s, Integral) for s in seeds)
+    try:
+        if fine:
+            return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        pass
+    raise InputError(f"`{name}` must be None, a whole number of at least 0 or a numpy Generator, got {_shown(random_state)}", name)

@@ -56,9 +56,16 @@ class Profile:
         "Number of rows, or the sum of the weights."
         return self.n if self.sample_weight is None else float(self.sample_weight.sum())
 
+    def _per_row(self, x):
+        "float64 (n,): one number a row."
+        if not (isinstance(x, np.ndarray) and x.shape == self.conf.shape and x.dtype.kind in "bfiu"):
+            x = inputs.as_numbers(inputs.column(inputs.to_array(x, "x")[0], "x"), "x")
+            inputs.same_rows(profile=(self.conf, None), x=(x, None))
+        return x.astype(np.float64, copy=False)
+
     def sum(self, x: np.ndarray) -> float:
         "Sum over rows, each counted by its weight."
-        x = np.asarray(x, dtype=np.float64)
+        x = self._per_row(x)
         return float(x.sum() if self.sample_weight is None else self.sample_weight @ np.where(self.sample_weight > 0, x, 0.0))
 
     def mean(self, x: np.ndarray) -> float:
@@ -74,7 +81,7 @@ class Profile:
         "Score of the class at position `k` for every row: the conf^(k) of the paper."
         if not self.has_scores:
             raise InputError("`scores` needs a score for every class, which Profile.from_confidence does not have", "profile")
-        if not 0 <= k < self.n_classes:
+        if inputs.as_whole(k, "k", 0) >= self.n_classes:
             raise InputError(f"`k` must be a class position from 0 to {self.n_classes - 1}, got {k!r}", "k")
         if self.logits is not None:
             return _class_probability(self.logits, k)
@@ -85,13 +92,7 @@ class Profile:
 
     def subset(self, rows) -> "Profile":
         "The profile of some rows: a boolean mask or positions, taken by position whatever their index."
-        rows = rows if isinstance(rows, slice) else np.asarray(rows if np.size(rows) else [], dtype=None if np.size(rows) else np.intp)
-        try:
-            n = len(self.conf[rows])
-        except (IndexError, TypeError) as e:
-            raise InputError(f"`rows` must be a mask of {self.n} booleans or row positions below {self.n}: {e}", "rows") from e
-        if n == 0:
-            raise InputError("`rows` must keep at least one row, got 0", "rows")
+        rows = inputs.as_rows(np.arange(self.n)[rows] if isinstance(rows, slice) else rows, "rows", self.n)
         arrays = ("correct", "conf", "y_true", "y_pred", "proba", "logits", "sample_weight", "log_error_prob", "held_error_prob")
         kept = {name: getattr(self, name)[rows] for name in arrays if getattr(self, name) is not None}
         return replace(self, **kept, n_dropped=0, kept=None, notes=())
@@ -159,7 +160,7 @@ def _door(**arguments):
     "Convert every argument that was given; return dicts of (array, index), of columns and of source dtypes."
     pairs, columns, dtypes = {}, {}, {}
     for name, x in arguments.items():
-        if x is None:
+        if x is None and name in ("y_pred", "sample_weight"):
             pairs[name] = None
             continue
         array, columns[name], index, dtypes[name] = inputs.to_array(x, name)
@@ -224,8 +225,8 @@ def _unresolved(conf, dtype):
 def _class_list(classes, columns, labels, k, name):
     "The K class labels in column order."
     if classes is not None:
-        classes = tuple(inputs._as_label(c) for c in classes)
-        if len(classes) != k or len(set(classes)) != k or None in classes:
+        classes = inputs.as_label_list(classes, "classes")
+        if len(classes) != k or len(set(classes)) != k:
             raise InputError(f"`classes` must name the {k} columns of `{name}`, each once, got {classes!r}", "classes")
         if columns is not None and classes != tuple(columns) and set(classes) == set(columns):
             raise InputError(f"`classes` must follow the order of the columns of `{name}`, which are named {', '.join(map(repr, columns))}, got {', '.join(map(repr, classes))}", "classes")
@@ -248,10 +249,10 @@ def _class_list(classes, columns, labels, k, name):
 def _positive_and_classes(pos_label, classes, labels, many):
     "(positive label, (other label, positive label)) of a binary problem."
     if classes is not None:
-        classes = tuple(inputs._as_label(c) for c in classes)
+        classes = inputs.as_label_list(classes, "classes")
         if len(set(classes)) != 2 or len(classes) != 2:
             raise InputError(f"`classes` must name two classes, the positive one last, got {classes!r}", "classes")
-    pos = None if pos_label is None or np.ndim(pos_label) else inputs._as_label(pos_label)
+    pos = None if pos_label is None or isinstance(pos_label, np.ndarray) else inputs._as_label(pos_label)
     if pos_label is not None and not isinstance(pos, (int, str)):
         raise InputError(f"`pos_label` must be a label, got {pos_label!r}", "pos_label")
     known = [v for v in inputs._distinct(labels)[0] if isinstance(v, (int, str))]
@@ -357,7 +358,7 @@ def _binary(y_true, p_pos, name, pos_label, classes, y_pred, sample_weight, drop
     pos, pair = _positive_and_classes(pos_label, classes, labels, many)
     negative = None
     if array.ndim == 2 and array.shape[1] == 2:
-        order = None if classes is None else tuple(inputs._as_label(c) for c in classes)
+        order = None if classes is None else inputs.as_label_list(classes, "classes")
         at = order.index(pos) if order else 1
         _reduce_proba(array, None, True, dtypes[name])
         array, negative = array[:, at], array[:, 1 - at].astype(np.float64)

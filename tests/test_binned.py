@@ -377,9 +377,9 @@ def test_errors_name_the_argument():
         assert caught.value.argument == argument
     with pytest.raises(InputError, match="needs true classes"):
         ece(Profile.from_confidence([1, 0], [0.5, 0.6]), label=1)
-    with pytest.raises(InputError, match="of one length"):
+    with pytest.raises(InputError, match="must have as many rows as `x`"):
         bin_outcomes([0.5, 0.6], [1])
-    with pytest.raises(InputError, match="of one length"):
+    with pytest.raises(InputError, match="`x` must have at least one row"):
         bin_outcomes([], [])
 
 

@@ -51,8 +51,8 @@ def test_exact_zero_and_one_and_all_equal():
     assert isotonic_fit([3, 2, 1], [1, 2, 3]).tolist() == [2, 2, 2]
 
 
-@pytest.mark.parametrize("x, y, w, text", [([1, 2], [1], None, "`y` must"), ([[1]], [1], None, "`x` must"), ([], [], None, "at least one row"), ([np.inf], [1], None, "finite"),
-                                           ([1], [1], [-1.0], "`weight`"), ([1], [1], [0.0], "not all 0"), ([1], [1], [1.0, 2.0], "`weight` must")])
+@pytest.mark.parametrize("x, y, w, text", [([1, 2], [1], None, "`y` must"), ([[1, 2]], [1], None, "`x` must"), ([], [], None, "at least one row"), ([np.inf], [1], None, "finite"),
+                                           ([1], [1], [-1.0], "`weight`"), ([1], [1], [0.0], "sum to 0"), ([1], [1], [1.0, 2.0], "`weight` must")])
 def test_errors(x, y, w, text):
     with pytest.raises(InputError, match=text):
         isotonic_fit(x, y, w)

@@ -249,7 +249,7 @@ def test_adjusting_keeps_the_fitted_threshold():
     once = rule.adjusted({1: 0.1}, reason="costs")
     twice = once.adjusted({1: 0.2}, reason="costs again")
     assert twice[1].threshold == 0.2 and twice[1].fitted_threshold == once[1].fitted_threshold == rule[1].threshold and rule[1].reason is None
-    for bad, text in (({1: math.inf}, "finite"), ({1: None}, "finite"), ({2: 0.5}, "`label`")):
+    for bad, text in (({1: math.inf}, "finite"), ({1: None}, "finite"), ({2: 0.5}, "`thresholds` must have labels of the rule")):
         with pytest.raises(InputError, match=text):
             rule.adjusted(bad, reason="x")
     with pytest.raises(InputError, match="`reason`"):
@@ -265,7 +265,7 @@ def test_fit_refuses(bad, text):
 
 def test_decide_refuses():
     rule = ThresholdRule.fit(sample(), fitted_on="a", date="2024-01-01")
-    with pytest.raises(InputError, match="NaN"):
+    with pytest.raises(InputError, match="`scores` must be finite, got nan at row 1"):
         rule.decide([0.2, math.nan])
     with pytest.raises(InputError, match="one column for each"):
         rule.decide(np.zeros((3, 2)))
@@ -335,6 +335,6 @@ def test_one_class_of_several_and_refusals():
     three = Profile.from_proba([0, 1, 2, 2], [[0.7, 0.2, 0.1], [0.2, 0.6, 0.2], [0.5, 0.4, 0.1], [0.1, 0.1, 0.8]])
     assert expected_cost_curve(three, c_fp=1, label=2).cost[0] == 0.25 and net_benefit_curve(three, thresholds=[0.5], label=2).net_benefit[0] == 0.25
     for call, text in ((lambda: expected_cost_curve(three), "`label` must be given"), (lambda: net_benefit_curve({"a": three}), "takes a Profile"), (lambda: net_benefit_curve(three, label=2, thresholds=[math.nan]), "must lie in"),
-                       (lambda: expected_cost_curve(three, label=9), "`label` must be one of"), (lambda: expected_cost_curve(three, label=0, c_fp=[[1, 2]]), "one length")):
+                       (lambda: expected_cost_curve(three, label=9), "`label` must be one of"), (lambda: expected_cost_curve(three, label=0, c_fp=[[1, 2]]), "list of numbers"), (lambda: expected_cost_curve(three, label=0, c_fp=[1, 2], c_fn=[1, 2, 3]), "one length")):
         with pytest.raises(InputError, match=text):
             call()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .thresholds import _classes, _counts, cost_threshold
-from ..inputs import InputError
+from ..inputs import InputError, as_values
 from ..profile import Profile, check_profile
 
 # %% ../../nbs/decisions/02_costs.ipynb #01f25a40
@@ -49,9 +49,12 @@ def expected_cost_curve(
     Errors: InputError for a profile without scores, an unknown label, no label with three classes or more, costs that are negative, not finite or both 0.
     Source: expected costs of two actions (see cost_threshold)."""
     q, k = _one_class(p, label, "expected_cost_curve")
-    c_fn = np.atleast_1d(np.asarray(c_fn, dtype=np.float64))
-    c_fp = c_fn * 10.0 ** np.linspace(-2, 2, 81) if c_fp is None else np.atleast_1d(np.asarray(c_fp, dtype=np.float64))
-    if c_fp.ndim != 1 or c_fn.ndim != 1 or len(c_fn) not in (1, len(c_fp)) and len(c_fp) != 1:
+    rule, holds = "be a finite number of at least 0", lambda c: (c >= 0) & (c < np.inf)
+    c_fn = as_values(c_fn, "c_fn", rule, holds)
+    if c_fp is None and len(c_fn) > 1:
+        raise InputError(f"`c_fp` must be given for several `c_fn`, got {len(c_fn)} of these", "c_fp")
+    c_fp = c_fn * 10.0 ** np.linspace(-2, 2, 81) if c_fp is None else as_values(c_fp, "c_fp", rule, holds)
+    if len(c_fn) not in (1, len(c_fp)) and len(c_fp) != 1:
         raise InputError(f"`c_fp` and `c_fn` must be columns of one length, got {c_fp.shape} and {c_fn.shape}", "c_fp")
     c_fp, c_fn = (np.array(c) for c in np.broadcast_arrays(c_fp, c_fn))
     t = np.array([cost_threshold(a, b) for a, b in zip(c_fp.tolist(), c_fn.tolist())])
@@ -114,9 +117,7 @@ def net_benefit_curve(
     Errors: InputError for a profile without scores, an unknown label, no label with three classes or more, thresholds outside [0, 1).
     Source: Vickers, Elkin 2006, Medical Decision Making 26, the net benefit of a prediction model."""
     q, k = _one_class(p, label, "net_benefit_curve")
-    t = np.arange(1, 100) / 100 if thresholds is None else np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
-    if t.ndim != 1 or not np.all((t >= 0) & (t < 1)):
-        raise InputError(f"`thresholds` must lie in [0, 1), got {t[~((t >= 0) & (t < 1))].flat[0]:g}" if t.ndim == 1 else f"`thresholds` must be one column, got shape {t.shape}", "thresholds")
+    t = np.arange(1, 100) / 100 if thresholds is None else as_values(thresholds, "thresholds", "lie in [0, 1)", lambda t: (t >= 0) & (t < 1))
     _, tp, fp, n_event, n_other = _at(q, k, t)
     total, odds = n_event + n_other, t / (1 - t)
     value, square = (tp - odds * fp) / total, (tp + odds**2 * fp) / total

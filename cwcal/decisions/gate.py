@@ -13,7 +13,7 @@ from typing import Optional
 import numpy as np
 
 from .slices import MIN_ERRORS, MIN_ROWS, _group_rows
-from ..inputs import InputError
+from ..inputs import InputError, as_number, as_whole
 from ..metrics.binned import expected_calibration_error
 from ..metrics.csr import _error_prob, csr
 from ..profile import Profile, check_profile
@@ -80,8 +80,7 @@ def ece_upper(
 
 
 def _check_alpha(alpha):
-    if isinstance(alpha, bool) or not isinstance(alpha, (int, float)) or not 0 < alpha < 0.5:
-        raise InputError(f"`alpha` must lie in (0, 0.5), got {alpha!r}", "alpha")
+    as_number(alpha, "alpha", "lie in (0, 0.5)", lambda v: 0 < v < 0.5)
 
 # %% ../../nbs/decisions/05_gate.ipynb #2f6d1c80
 @dataclass(frozen=True, eq=False, repr=False)
@@ -145,18 +144,18 @@ def gate(
     Fail when any limit exceeds its bound; else too little data when a check has fewer than 10 errors (CSR) or 30 rows (ECE); else pass.
     For an event profile CSR is about the class predicted at 0.5 and ECE about the event.
     Errors: InputError without a bound, for a bound that is not positive, alpha outside (0, 0.5), `by` of another length or with over 1000 values."""
-    p = check_profile(p, "gate")
+    p, n_bins = check_profile(p, "gate"), as_whole(n_bins, "n_bins", most=10_000_000)
     _check_alpha(alpha)
     bounds = {"CSR": max_csr_upper, "ECE": max_ece_upper}
     for name, bound in bounds.items():
-        if bound is not None and (isinstance(bound, bool) or not isinstance(bound, (int, float)) or not 0 < bound < math.inf):
-            raise InputError(f"`max_{name.lower()}_upper` must be a positive number, got {bound!r}", f"max_{name.lower()}_upper")
+        if bound is not None:
+            as_number(bound, f"max_{name.lower()}_upper", "be a positive number", lambda v: 0 < v < math.inf)
     if max_csr_upper is None and max_ece_upper is None:
         raise InputError("`max_csr_upper` or `max_ece_upper` must be given: without a bound there is nothing to check", "max_csr_upper")
     parts = [("all rows", None, p)] + ([] if by is None else [("group", label, p.subset(rows)) for label, rows in _group_rows(p, by)])
     rows = [_check(name, bound, scope, label, part, alpha, n_bins) for scope, label, part in parts for name, bound in bounds.items() if bound is not None]
     results = {r["result"] for r in rows}
-    return GateResult("fail" if "fail" in results else "too little data" if "too little data" in results else "pass", rows, float(alpha), int(n_bins))
+    return GateResult("fail" if "fail" in results else "too little data" if "too little data" in results else "pass", rows, float(alpha), n_bins)
 
 # %% ../../nbs/decisions/05_gate.ipynb #ee815de6
 def _check(name, bound, scope, label, p, alpha, n_bins):

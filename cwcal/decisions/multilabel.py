@@ -47,7 +47,7 @@ def _matched(y, y_names, s_names, labels, n_labels):
         at = [list(map(str, y_names)).index(str(c)) for c in s_names]
         y = y[:, at]
     named = s_names if s_names is not None else y_names
-    names = tuple(labels) if labels is not None else tuple(named) if named is not None else tuple(range(n_labels))
+    names = inputs.as_label_list(labels, "labels") if labels is not None else tuple(named) if named is not None else tuple(range(n_labels))
     if len(names) != n_labels or len(set(names)) != n_labels:
         raise InputError(f"`labels` must name the {n_labels} columns of `scores`, each once, got {names!r}", "labels")
     return y, names

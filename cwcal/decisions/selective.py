@@ -13,7 +13,7 @@ from typing import Optional
 
 import numpy as np
 
-from ..inputs import InputError
+from ..inputs import as_flag, as_number, as_values, as_whole
 from ..metrics.binned import binomial_interval, expected_calibration_error
 from ..metrics.csr import csr
 from ..profile import Profile, check_profile
@@ -135,9 +135,7 @@ def risk_coverage_table(
 
 def _reaching(c, coverage):
     "Positions of the first steps that reach the coverages, each once."
-    wanted = np.atleast_1d(np.asarray(coverage, dtype=np.float64))
-    if wanted.ndim != 1 or not np.all((wanted > 0) & (wanted <= 1)):
-        raise InputError(f"`coverage` must lie in (0, 1], got {coverage!r}", "coverage")
+    wanted = as_values(coverage, "coverage", "lie in (0, 1]", lambda v: (v > 0) & (v <= 1))
     return np.unique(np.minimum(np.searchsorted(c.coverage, wanted * (1 - 1e-12)), len(c.coverage) - 1))
 
 # %% ../../nbs/decisions/03_selective.ipynb #2d54f825
@@ -183,11 +181,8 @@ def coverage_at_risk(
     from scipy.special import betaincinv
 
     p = check_profile(p, "coverage_at_risk", kind="top_label")
-    for name, value, rule, fine in (("max_risk", max_risk, "lie in [0, 1]", lambda v: 0 <= v <= 1), ("level", level, "lie in (0, 1)", lambda v: 0 < v < 1)):
-        if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not fine(value):
-            raise InputError(f"`{name}` must {rule}, got {value!r}", name)
-    if isinstance(n_candidates, bool) or not isinstance(n_candidates, (int, np.integer)) or n_candidates < 1:
-        raise InputError(f"`n_candidates` must be a whole number of at least 1, got {n_candidates!r}", "n_candidates")
+    max_risk, level = as_number(max_risk, "max_risk", "lie in [0, 1]", lambda v: 0 <= v <= 1), as_number(level, "level", "lie in (0, 1)", lambda v: 0 < v < 1)
+    n_candidates, simultaneous = as_whole(n_candidates, "n_candidates", most=1_000_000), as_flag(simultaneous, "simultaneous")
     c = risk_coverage_curve(p)
     at = _reaching(c, np.arange(1, n_candidates + 1) / n_candidates) if simultaneous else np.arange(len(c.risk))
     gamma = 1 - (1 - level) / n_candidates if simultaneous else level
@@ -195,7 +190,7 @@ def coverage_at_risk(
     upper = np.where(errors >= kept, 1.0, betaincinv(errors + 1, np.maximum(kept - errors, 1e-300), gamma))
     good, seen = np.flatnonzero(upper <= max_risk), np.flatnonzero(c.risk <= max_risk)
     observed = float(c.coverage[seen[-1]]) if len(seen) else 0.0
-    shared = dict(max_risk=float(max_risk), level=float(level), n_candidates=len(at), simultaneous=bool(simultaneous), observed_coverage=observed)
+    shared = dict(max_risk=max_risk, level=level, n_candidates=len(at), simultaneous=simultaneous, observed_coverage=observed)
     if len(good) == 0:
         return CoverageAtRisk(threshold=None, coverage=0.0, coverage_low=0.0, coverage_high=math.nan, kept=0.0, errors=0.0, risk=math.nan, risk_upper=math.nan, **shared)
     j = at[good[-1]]

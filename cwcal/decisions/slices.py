@@ -43,7 +43,7 @@ def holm(
     p_values,  # (k,), each in [0, 1]
 ) -> np.ndarray:  # float64 (k,), in the order given
     "Holm's adjusted p-values: at most one time in 1/alpha is any true hypothesis below alpha, whatever the dependence, if the p-values given are valid."
-    p = np.asarray(p_values, dtype=np.float64)
+    p = inputs.as_values(p_values, "p_values", "lie in [0, 1]", lambda v: (v >= 0) & (v <= 1), least=0)
     order = np.argsort(p, kind="stable")
     steps = np.maximum.accumulate(np.arange(len(p), 0, -1) * p[order])
     out = np.empty(len(p))
@@ -271,9 +271,9 @@ def score_slices(
     A range without a row stays, empty.
     Errors: InputError for edges that do not increase from 0 to 1."""
     p = check_profile(p, "score_slices")
-    e = np.asarray(edges, dtype=np.float64)
-    if e.ndim != 1 or len(e) < 2 or e[0] != 0 or e[-1] != 1 or not np.all(np.diff(e) > 0):
-        raise InputError(f"`edges` must increase from 0 to 1, got {edges!r}", "edges")
+    e = inputs.as_values(edges, "edges", least=2)
+    if e[0] != 0 or e[-1] != 1 or not np.all(np.diff(e) > 0):
+        raise InputError(f"`edges` must increase from 0 to 1, got {inputs._shown(edges)}", "edges")
     k = np.searchsorted(e[1:-1], p.conf, side="right")
     return _judge_all("range of scores", [(f"[{a:g}, {b:g}{']' if b == 1 else ')'}", _part(p, k == i)) for i, (a, b) in enumerate(zip(e[:-1], e[1:]))], n_bins)
 

@@ -15,7 +15,7 @@ from typing import Optional
 
 import numpy as np
 
-from ..inputs import InputError, InputWarning, undefined
+from ..inputs import InputError, InputTypeError, InputWarning, _shown, as_choice, as_number, as_numbers, as_probabilities, class_position, column, to_array, undefined
 from ..metrics.roc import _one_score, _position
 from ..profile import Profile, check_profile
 
@@ -30,8 +30,7 @@ def cost_threshold(
     Errors: InputError for a cost that is negative or not finite, or when both are 0.
     Source: expected costs of two actions for an event of known probability; right answers cost nothing."""
     for name, c in (("c_fp", c_fp), ("c_fn", c_fn)):
-        if isinstance(c, bool) or not isinstance(c, (int, float, np.number)) or not 0 <= c < math.inf:
-            raise InputError(f"`{name}` must be a finite number of at least 0, got {c!r}", name)
+        as_number(c, name, "be a finite number of at least 0", lambda v: 0 <= v < math.inf)
     if c_fp == 0 and c_fn == 0:
         raise InputError("`c_fp` and `c_fn` must not both be 0: every action would cost the same", "c_fp")
     largest = max(c_fp, c_fn)  # the sum of two huge costs must not overflow
@@ -58,9 +57,8 @@ def _classes(p, label, metric):
             raise InputError(f"`{metric}` needs at least one label, got an empty dict", "profile")
         for name, q in p.items():
             check_profile(q, metric, kind="event")
-        if label is not None and label not in p:
-            raise InputError(f"`label` must be one of the labels {', '.join(map(repr, list(p)[:6]))}, got {label!r}", "label")
-        return [(name, q, 1) for name, q in p.items() if label is None or name == label]
+        chosen = list(p) if label is None else [list(p)[class_position(label, tuple(p))]]
+        return [(name, p[name], 1) for name in chosen]
     p = check_profile(p, metric, scores=True)
     positions = [_position(p, label)] if label is not None else [1] if p.n_classes == 2 else range(p.n_classes)
     return [(p.classes[k], p, k) for k in positions]
@@ -115,6 +113,11 @@ def _youden(scores, mine, other, name):
                            trivial, float(n_mine), float(n_other))
 
 # %% ../../nbs/decisions/01_thresholds.ipynb #41af66e7
+def _scores(array):
+    "Scores without outcomes: numbers in [0, 1], as a profile has them."
+    return as_probabilities(as_numbers(array, "scores"), "scores", "these look like raw scores: turn them into probabilities as the profile of the fit did")[0]
+
+
 @dataclass(frozen=True)
 class ClassThreshold:
     "One threshold of a ThresholdRule."
@@ -132,9 +135,7 @@ class ClassThreshold:
 
     def decide(self, scores) -> np.ndarray:  # bool (n,)
         "True where the class is called."
-        scores = np.asarray(scores, dtype=np.float64)
-        if np.isnan(scores).any():
-            raise InputError(f"`scores` must not be NaN, got {np.isnan(scores).sum()} of class {self.label!r}", "scores", np.flatnonzero(np.isnan(scores)))
+        scores = _scores(column(to_array(scores, "scores")[0], "scores"))
         return scores >= self.threshold if self.threshold is not None else np.full(scores.shape, self.decision == "predict all")
 
 # %% ../../nbs/decisions/01_thresholds.ipynb #53926ce9
@@ -153,9 +154,29 @@ def _fingerprint(parts):
     return h.hexdigest()[:16]
 
 
+def _known(by_label, rule, argument):
+    "Refuse a label that the rule does not have."
+    odd = [label for label in by_label if label not in [c.label for c in rule.classes]]
+    if odd:
+        raise InputError(f"`{argument}` must have labels of the rule, {', '.join(repr(c.label) for c in rule.classes[:6])}, got {_shown(odd[0])}", argument)
+
+
+def _iso_date(value):
+    "An ISO date, today's where none is given."
+    from datetime import date, datetime
+
+    if value is None:
+        return date.today().isoformat()
+    try:
+        datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        raise InputError(f"`date` must be an ISO date such as '2026-01-31', got {_shown(value)}", "date") from None
+    return value
+
+
 def _check_name(value, argument):
     if not isinstance(value, str) or not value.strip():
-        raise InputError(f"`{argument}` must be text that says which rows these are, got {value!r}", argument)
+        raise InputError(f"`{argument}` must be text that says which rows these are, got {_shown(value)}", argument)
     return value
 
 
@@ -220,11 +241,12 @@ class ThresholdRule:
     ) -> dict:  # {label: bool (n,)}
         "Decisions for rows without outcomes; whether the population has changed cannot be seen from these."
         if not isinstance(scores, Mapping):
-            array = np.asarray(scores, dtype=np.float64)
+            array = _scores(to_array(scores, "scores")[0])
             array = array[:, None] if array.ndim == 1 else array
             if array.ndim != 2 or array.shape[1] != len(self.classes):
                 raise InputError(f"`scores` must have one column for each of the {len(self.classes)} thresholds, got shape {array.shape}", "scores")
             scores = {c.label: array[:, k] for k, c in enumerate(self.classes)}
+        _known(scores, self, "scores")
         return {label: self[label].decide(s) for label, s in scores.items()}
 
     def apply(
@@ -251,10 +273,11 @@ class ThresholdRule:
 
         Errors: InputError for an unknown label, a threshold that is not finite, no reason."""
         _check_name(reason, "reason")
+        if not isinstance(thresholds, Mapping):
+            raise InputTypeError(f"`thresholds` must be a dictionary of a threshold by label, got {_shown(thresholds)}", "thresholds")
+        _known(thresholds, self, "thresholds")
         for label, t in thresholds.items():
-            self[label]
-            if isinstance(t, bool) or not isinstance(t, (int, float, np.number)) or not math.isfinite(t):
-                raise InputError(f"`thresholds` must hold finite numbers, got {t!r} for {label!r}", "thresholds")
+            as_number(t, "thresholds", f"hold finite numbers (class {label!r})")
         return replace(self, classes=tuple(replace(c, threshold=float(thresholds[c.label]), decision="score >= threshold", reason=reason,
                                                    fitted_threshold=c.threshold if c.reason is None else c.fitted_threshold) if c.label in thresholds else c for c in self.classes))
 
@@ -265,7 +288,10 @@ class ThresholdRule:
     @staticmethod
     def from_dict(d: dict) -> "ThresholdRule":
         "The rule that to_dict wrote."
-        return ThresholdRule(**{**d, "classes": tuple(ClassThreshold(**{**c, "costs": c["costs"] and tuple(c["costs"])}) for c in d["classes"])})
+        try:
+            return ThresholdRule(**{**d, "classes": tuple(ClassThreshold(**{**c, "costs": c["costs"] and tuple(c["costs"])}) for c in d["classes"])})
+        except (KeyError, TypeError) as e:
+            raise InputError(f"`d` must be the dictionary that to_dict wrote, got {_shown(d)}", "d") from e
 
     def _repr_markdown_(self):
         rows = "\n".join(f"| {c.label!r} | {c.decision if c.threshold is None else f'{c.threshold:.6g}'} | {'' if c.costs is None else f'{c.costs[0]:g}, {c.costs[1]:g}'} | {c.prevalence:.4f} | {c.n:g} | {'' if c.value is None else f'{c.value:.4f}'} | {c.reason or ''} |" for c in self.classes)
@@ -276,12 +302,10 @@ class ThresholdRule:
 def _fit(p, fitted_on, rule, costs, tie, date):
     "See ThresholdRule.fit."
     _check_name(fitted_on, "fitted_on")
-    if rule not in _RULES:
-        raise InputError(f"`rule` must be one of {', '.join(map(repr, _RULES))}, got {rule!r}", "rule")
-    if tie not in ("lowest", "highest"):
-        raise InputError(f"`tie` must be 'lowest' or 'highest', got {tie!r}", "tie")
+    as_choice(rule, "rule", _RULES), as_choice(tie, "tie", ("lowest", "highest"))
+    date = _iso_date(date)
     if (costs is None) != (rule == "youden"):
-        raise InputError(f"`costs` {'must be given for' if costs is None else 'have no meaning in'} the rule {rule!r}, got {costs!r}", "costs")
+        raise InputError(f"`costs` {'must be given for' if costs is None else 'have no meaning in'} the rule {rule!r}, got {_shown(costs)}", "costs")
     parts, fitted = _classes(p, None, "ThresholdRule.fit"), []
     for name, q, k in parts:
         scores, mine, other = _counts(q, k)
@@ -299,22 +323,19 @@ def _fit(p, fitted_on, rule, costs, tie, date):
         if threshold is None:
             warnings.warn(f"no threshold for class {name!r} beats calling every row or none: the rule is {decision!r}", InputWarning, stacklevel=3)
         fitted.append(ClassThreshold(name, threshold, decision, n_k / (n_k + n_other), n_k + n_other, float(value), n_tied, pair))
-    return ThresholdRule(tuple(fitted), rule, fitted_on, date or _today(), max(q.n for _, q, _ in parts), _fingerprint((name, q.scores(k), q.y_true == k, q.sample_weight) for name, q, k in parts))
+    return ThresholdRule(tuple(fitted), rule, fitted_on, date, max(q.n for _, q, _ in parts), _fingerprint((name, q.scores(k), q.y_true == k, q.sample_weight) for name, q, k in parts))
 
 
 def _costs_of(costs, name):
     "(c_fp, c_fn) of one class, checked."
     pair = costs.get(name) if isinstance(costs, Mapping) else costs
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-        raise InputError(f"`costs` must be a pair (c_fp, c_fn), or one for each label, got {pair!r} for {name!r}", "costs")
-    cost_threshold(*pair)
+        raise InputError(f"`costs` must be a pair (c_fp, c_fn), or one for each label, got {_shown(pair)} for {name!r}", "costs")
+    try:
+        cost_threshold(*pair)
+    except InputError as e:
+        raise type(e)(f"`costs` must be a pair (c_fp, c_fn), or one for each label; for {name!r} {e}", "costs") from None
     return tuple(map(float, pair))
-
-
-def _today():
-    from datetime import date
-
-    return date.today().isoformat()
 
 # %% ../../nbs/decisions/01_thresholds.ipynb #87cf0ed8
 @dataclass(frozen=True, eq=False)
@@ -345,10 +366,9 @@ class AppliedRule:
 
 def _apply(rule, p, name, alpha, margin):
     "See ThresholdRule.apply."
-    if not (isinstance(alpha, (int, float)) and 0 < alpha < 1):
-        raise InputError(f"`alpha` must lie in (0, 1), got {alpha!r}", "alpha")
-    if not (isinstance(margin, (int, float)) and margin >= 0):
-        raise InputError(f"`margin` must be a number of at least 0, got {margin!r}", "margin")
+    if not isinstance(name, str):
+        raise InputTypeError(f"`name` must be text, got {_shown(name)}", "name")
+    alpha, margin = as_number(alpha, "alpha", "lie in (0, 1)", lambda v: 0 < v < 1), as_number(margin, "margin", "be a number of at least 0", lambda v: v >= 0)
     parts, decisions, rows, moved = _parts_of(rule, p), {}, [], []
     for c, q, k in parts:
         is_k, called = q.y_true == k, c.decide(q.scores(k))

@@ -8,7 +8,7 @@ __all__ = ['debiased_ece', 'sweep_n_bins', 'sweep_ece', 'ad_ece']
 # %% ../../nbs/metrics/14_adaptive.ipynb #2d48d6b7
 import numpy as np
 
-from ..inputs import InputError, undefined
+from ..inputs import as_choice, as_flag, as_number, undefined
 from .binned import _norm, bin_outcomes
 from ..profile import Profile, check_profile
 
@@ -25,7 +25,7 @@ def debiased_ece(
     Direction: lower is better; 0 also where the estimate of the square is negative. NaN when no bin holds more than one row.
     Errors: InputError for n_bins < 1, an unknown strategy.
     Source: arXiv 1909.10155, the debiased estimator. Departure: equal-mass bins keep ties whole."""
-    p = check_profile(p, "debiased_ece")
+    p, squared = check_profile(p, "debiased_ece"), as_flag(squared, "squared")
     b = bin_outcomes(p.conf, p.correct, p.sample_weight, n_bins=n_bins, strategy=strategy)
     held = b.weight > 1
     if not held.any():
@@ -118,13 +118,9 @@ def ad_ece(
     Direction: lower is better. Always defined.
     Errors: InputError for min_size below 2, an unknown threshold or target, target="vector" without scores of all classes.
     Source: arXiv 1902.06977, data-dependent binning, and its code's defaults (mean, 100; the paper splits at the median)."""
-    p = check_profile(p, "ad_ece", scores=target == "vector")
-    if not (isinstance(min_size, (int, float, np.number)) and min_size >= 2):
-        raise InputError(f"`min_size` must be at least 2, got {min_size!r}", "min_size")
-    if threshold not in ("mean", "median"):
-        raise InputError(f"`threshold` must be 'mean' or 'median', got {threshold!r}", "threshold")
-    if target not in (None, "vector"):
-        raise InputError(f"`target` must be None or 'vector', got {target!r}", "target")
+    p = check_profile(p, "ad_ece", scores=as_choice(target, "target", (None, "vector")) == "vector")
+    min_size = as_number(min_size, "min_size", "be at least 2", lambda v: v >= 2)
+    as_choice(threshold, "threshold", ("mean", "median"))
     counted = slice(None) if p.sample_weight is None else p.sample_weight > 0
     w = np.ones(p.n) if p.sample_weight is None else p.sample_weight[counted]
     if target is None:

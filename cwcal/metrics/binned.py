@@ -16,13 +16,6 @@ from ..inputs import InputError, refuse
 from ..profile import Profile, check_profile
 
 # %% ../../nbs/metrics/04_binned.ipynb #bb153761
-def _whole(value, name, least=1):
-    "A whole number of at least `least`, or an InputError naming it."
-    if not (isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= least):
-        raise InputError(f"`{name}` must be a whole number of at least {least}, got {value!r}", name)
-    return int(value)
-
-
 def _quantile_edges(x, weight, n_bins):
     "Edge k is the smallest value with more than k/m of the mass at or below it."
     lowest, highest = min(0.0, float(x.min())), max(1.0, float(x.max()))
@@ -39,9 +32,12 @@ def _quantile_edges(x, weight, n_bins):
 
 def _own_edges(x, edges):
     "The caller's edges, checked."
-    edges = np.asarray(edges, dtype=np.float64)
-    if edges.ndim != 1 or len(edges) < 2 or not np.all(np.isfinite(edges)) or np.any(np.diff(edges) <= 0):
-        raise InputError(f"`strategy` must be 'uniform', 'quantile' or a list of at least two finite, strictly increasing edges, got {np.array2string(edges, threshold=6)}", "strategy")
+    try:
+        given, edges = edges, inputs.as_values(edges, "strategy", least=2)
+    except InputError as e:
+        raise type(e)(f"`strategy` must be 'uniform', 'quantile' or a list of edges: {e}", "strategy", e.rows) from None
+    if np.any(np.diff(edges) <= 0):
+        raise InputError(f"`strategy` must be 'uniform', 'quantile' or a list of at least two finite, strictly increasing edges, got {inputs._shown(given)}", "strategy")
     if x.min() < edges[0] or x.max() > edges[-1]:
         value = x.min() if x.min() < edges[0] else x.max()
         raise InputError(f"`strategy` must have edges that cover all values, got [{edges[0]:g}, {edges[-1]:g}] for a value of {value:g}", "strategy")
@@ -52,9 +48,7 @@ def _edges(x, weight, n_bins, strategy):
     "Bin edges for the rows that count."
     if not isinstance(strategy, str):
         return _own_edges(x, strategy)
-    m = _whole(n_bins, "n_bins")
-    if m > 10_000_000:
-        raise InputError(f"`n_bins` must be at most 10,000,000, got {m:,}", "n_bins")
+    m = inputs.as_whole(n_bins, "n_bins", most=10_000_000)
     if strategy == "quantile":
         return _quantile_edges(x, weight, m)
     if strategy != "uniform":
@@ -112,12 +106,7 @@ def bin_outcomes(
     Equal width: [k/m, (k+1)/m), edges by division and compared with the value, last bin closed. Equal mass: ties are never split.
     Empty bins stay, with weight 0 and NaN means.
     Errors: InputError for n_bins < 1, unequal lengths, edges that do not increase or do not cover the values."""
-    x, outcome = (inputs.as_numbers(np.asarray(v), name) for v, name in ((x, "x"), (outcome, "outcome")))
-    x = x.astype(np.float64, copy=False)
-    weight = None if weight is None else inputs.as_weights(np.asarray(weight), "weight")
-    if x.ndim != 1 or len(x) == 0 or x.shape != outcome.shape or (weight is not None and weight.shape != x.shape):
-        raise InputError(f"`x`, `outcome` and `weight` must be columns of one length of at least 1, got {x.shape}, {outcome.shape}" + ("" if weight is None else f" and {weight.shape}"), "x")
-    inputs.finite(x, "x")
+    x, outcome, weight = inputs.as_columns(x=x, outcome=outcome, weight=weight)
     counted = slice(None) if weight is None or np.all(weight > 0) else weight > 0
     edges = _edges(x[counted], None if weight is None else weight[counted], n_bins, strategy)
     index, m = np.searchsorted(edges[1:-1], x, side="right"), len(edges) - 1
@@ -129,8 +118,7 @@ def bin_outcomes(
 # %% ../../nbs/metrics/04_binned.ipynb #f0b6f51d
 def _claims(p, metric, target, label):
     "(name of the class or None, forecasts, outcomes) for each quantity that `target` and `label` name."
-    if target not in (None, "classwise"):
-        raise InputError(f"`target` must be None or 'classwise', got {target!r}", "target")
+    inputs.as_choice(target, "target", (None, "classwise"))
     if target is None and label is None:
         return [(None, p.conf, p.correct)]
     if target is not None and label is not None:
@@ -138,9 +126,8 @@ def _claims(p, metric, target, label):
     if p.y_true is None:
         raise InputError(f"`{metric}` needs true classes for one class against the rest, which Profile.from_confidence does not have", "profile")
     check_profile(p, metric, scores=True)
-    if label is not None and label not in p.classes:
-        raise InputError(f"`label` must be one of the classes {', '.join(map(repr, p.classes[:6]))}, got {label!r}", "label")
-    return [(c, p.scores(k), p.y_true == k) for k, c in enumerate(p.classes) if label is None or c == label]
+    chosen = range(p.n_classes) if label is None else [inputs.class_position(label, p.classes)]
+    return [(p.classes[k], p.scores(k), p.y_true == k) for k in chosen]
 
 
 def _norm(b, norm):
@@ -165,8 +152,7 @@ def expected_calibration_error(
     Errors: InputError for an unknown norm, target or label, n_bins < 1, edges that do not cover the values.
     Source: arXiv 1706.04599, equations 3 and 5 (ECE, MCE); arXiv 1909.10155 (the l2 norm). Departure: bins are [a, b), the last closed, where the first paper has (a, b]."""
     p = check_profile(p, "expected_calibration_error")
-    if norm not in ("l1", "l2", "max"):
-        raise InputError(f"`norm` must be 'l1', 'l2' or 'max', got {norm!r}", "norm")
+    inputs.as_choice(norm, "norm", ("l1", "l2", "max"))
     claims = _claims(p, "expected_calibration_error", target, label)
     return float(np.mean([_norm(bin_outcomes(x, y, p.sample_weight, n_bins=n_bins, strategy=strategy), norm) for _, x, y in claims]))
 
@@ -187,11 +173,12 @@ def binomial_interval(
     Errors: InputError for an unknown interval or level outside (0, 1)."""
     from scipy.special import betaincinv, ndtri
 
-    if interval not in ("wilson", "clopper-pearson"):
-        raise InputError(f"`interval` must be 'wilson' or 'clopper-pearson', got {interval!r}", "interval")
-    if not (isinstance(level, (int, float)) and 0 < level < 1):
-        raise InputError(f"`level` must lie in (0, 1), got {level!r}", "level")
-    rate, n = np.asarray(rate, dtype=np.float64), np.asarray(n, dtype=np.float64)
+    inputs.as_choice(interval, "interval", ("wilson", "clopper-pearson"))
+    level = inputs.as_number(level, "level", "lie in (0, 1)", lambda v: 0 < v < 1)
+    rate = inputs.as_values(rate, "rate", "lie in [0, 1], or be NaN where there are no trials", lambda v: ~((v < -1e-9) | (v > 1 + 1e-9)), least=0, any_shape=True)
+    n = inputs.as_values(n, "n", "be finite and not negative", lambda v: (v >= 0) & (v < np.inf), least=0, any_shape=True)
+    if np.ndim(n) and np.ndim(rate) and n.shape != rate.shape and n.size != 1 != rate.size:
+        raise InputError(f"`n` must be one number or as many as `rate`, got shape {n.shape} and {rate.shape}", "n")
     rate, n = np.where(n > 0, rate, np.nan), np.where(n > 0, n, np.nan)
     if interval == "wilson":
         z2 = ndtri(0.5 + level / 2) ** 2
@@ -239,7 +226,7 @@ def two_group_profile(
 
     ECE is 0 both ways; the constant forecast is off by 0.4 within each group.
     Source: constructed example of two equally frequent groups with event probabilities 1/10 and 9/10."""
-    happened = np.r_[np.arange(10) < 1, np.arange(10) < 9]
+    happened, informed = np.r_[np.arange(10) < 1, np.arange(10) < 9], inputs.as_flag(informed, "informed")
     return Profile.from_event(happened, np.repeat([0.1, 0.9], 10) if informed else np.full(20, 0.5))
 
 # %% ../../nbs/metrics/04_binned.ipynb #9a86d4d3

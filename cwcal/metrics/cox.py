@@ -12,7 +12,7 @@ from typing import Optional
 import numpy as np
 
 from ..compiled import compiled
-from ..inputs import InputError, undefined
+from ..inputs import as_number, as_whole, undefined
 from ..profile import Profile, check_profile
 
 # %% ../../nbs/metrics/16_cox.ipynb #0fa94dcc
@@ -106,8 +106,7 @@ def cox_calibration(
     Errors: InputError for eps outside (0, 0.5).
     Source: Cox 1958; Miller, Hui, Tierney 1991. Departure: confidences of 0 and 1 are clipped and counted."""
     p = check_profile(p, "cox_calibration")
-    if not (isinstance(eps, (int, float)) and 0 < eps < 0.5):
-        raise InputError(f"`eps` must be a number in (0, 0.5), got {eps!r}", "eps")
+    eps = as_number(eps, "eps", "be a number in (0, 0.5)", lambda v: 0 < v < 0.5)
     z, n_clipped = _logits(p, eps)
     y, w = p.correct, p.sample_weight
     if w is not None:
@@ -209,10 +208,7 @@ def _per_value(c, y, w):
 
 def _distances(p, frac, n_anchors):
     "Distinct confidences, their weights, and |loess - conf| at each."
-    if not (isinstance(frac, (int, float)) and 0 < frac <= 1):
-        raise InputError(f"`frac` must be a number in (0, 1], got {frac!r}", "frac")
-    if not (isinstance(n_anchors, (int, np.integer)) and n_anchors >= 2):
-        raise InputError(f"`n_anchors` must be a whole number of at least 2, got {n_anchors!r}", "n_anchors")
+    frac, n_anchors = as_number(frac, "frac", "be a number in (0, 1]", lambda v: 0 < v <= 1), as_whole(n_anchors, "n_anchors", 2)
     x, mass, events = _per_value(p.conf, p.correct, p.sample_weight)
     cumulative = np.concatenate([[0.0], np.cumsum(mass)])
     at = x if len(x) <= n_anchors else np.unique(_quantiles(x, cumulative, np.linspace(0.0, 1.0, n_anchors)))

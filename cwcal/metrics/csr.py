@@ -12,14 +12,13 @@ from typing import Optional
 
 import numpy as np
 
-from ..inputs import InputError, undefined
+from ..inputs import as_choice, as_number, as_whole, undefined
 from ..profile import Profile, check_profile
 
 # %% ../../nbs/metrics/01_csr.ipynb #7b79c2c8
 def _error_prob(p, eps):
     "Error probabilities, those below eps set to eps."
-    if not (isinstance(eps, (int, float)) and 0 <= eps < 0.5):
-        raise InputError(f"`eps` must be a number in [0, 0.5), got {eps!r}", "eps")
+    eps = as_number(eps, "eps", "be a number in [0, 0.5)", lambda v: 0 <= v < 0.5)
     return np.maximum(p.error_prob, eps) if eps else p.error_prob
 
 
@@ -68,11 +67,8 @@ def flat_profile(
 
 
 def _right(n, n_correct):
-    if not (isinstance(n, (int, np.integer)) and n >= 1):
-        raise InputError(f"`n` must be a whole number of at least 1, got {n!r}", "n")
-    if not (isinstance(n_correct, (int, np.integer)) and 0 <= n_correct <= n):
-        raise InputError(f"`n_correct` must be a whole number between 0 and {n}, got {n_correct!r}", "n_correct")
-    return np.arange(n) < n_correct
+    n = as_whole(n, "n")
+    return np.arange(n) < as_whole(n_correct, "n_correct", 0, n)
 
 # %% ../../nbs/metrics/01_csr.ipynb #228795b8
 def csr_sigma(
@@ -123,8 +119,7 @@ def risk_probability(
     Direction: lower is better. NaN when sigma is 0 or infinite, or when every row is clipped.
     Errors: InputError for an event profile, an unknown method or eps outside [0, 0.5).
     Source: arXiv 2605.01796, section 2.1; the value 0 follows its Table 6, not its text."""
-    if method != "normal":
-        raise InputError(f"`method` must be 'normal', got {method!r}", "method")
+    as_choice(method, "method", ("normal",))
     p = check_profile(p, "risk_probability", kind="top_label")
     value = csr(p, eps)
     return _risk(value, _zscore(p, value, csr_sigma(p, eps), eps, "risk_probability"))
@@ -210,12 +205,7 @@ def ece_blind_profile(
     The default clip of csr caps it at 1/eps, so judge it with eps=0; 1 - conf is held exactly.
     Errors: InputError for n < 2, csr_above not finite, n_bins < 1.
     Source: arXiv 2605.01796, Proposition 5 (sections 2.3 and A.2)."""
-    if not (isinstance(n, (int, np.integer)) and n >= 2):
-        raise InputError(f"`n` must be a whole number of at least 2, got {n!r}", "n")
-    if not np.isfinite(csr_above):
-        raise InputError(f"`csr_above` must be finite, got {csr_above!r}", "csr_above")
-    if not (isinstance(n_bins, (int, np.integer)) and n_bins >= 1):
-        raise InputError(f"`n_bins` must be a whole number of at least 1, got {n_bins!r}", "n_bins")
+    n, n_bins, csr_above = as_whole(n, "n", 2), as_whole(n_bins, "n_bins"), as_number(csr_above, "csr_above")
     inside = 0.5 / n_bins  # well within the last bin
     delta = min(inside, 0.5 / n / max(csr_above, 1.0))
     epsilon = min(inside, (1.0 - delta) / (n - 1))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..compiled import compiled
-from ..inputs import InputError, undefined
+from ..inputs import as_choice, undefined
 from .scores import _level, _markdown
 from ..profile import Profile, check_profile
 
@@ -133,8 +133,7 @@ def ecce_test(
     Errors: InputError for an unknown statistic, alpha outside (0, 1).
     Source: arXiv 2205.09680, sections 2.2 and 2.3; small p-values by the complementary series."""
     p, alpha = check_profile(p, "ecce_test"), _level(alpha)
-    if statistic not in ("mad", "range"):
-        raise InputError(f"`statistic` must be 'mad' or 'range', got {statistic!r}", "statistic")
+    as_choice(statistic, "statistic", ("mad", "range"))
     low, high = _extremes(p)
     value, scale = max(-low, high) if statistic == "mad" else high - low, p.sum(p.conf * p.error_prob) ** 0.5 / p.total
     if scale == 0 and value == 0:

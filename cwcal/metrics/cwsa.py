@@ -10,16 +10,15 @@ from typing import Callable, Optional
 
 import numpy as np
 
-from ..inputs import InputError, undefined
+from ..inputs import InputError, InputTypeError, _shown, as_number, as_numbers, undefined
 from ..profile import Profile, check_profile
 
 # %% ../../nbs/metrics/11_cwsa.ipynb #701efb75
 def _mean_over_accepted(p, tau, weight, of_wrong, metric):
     "Mean over the accepted rows of phi for a right answer and of_wrong * phi for a wrong one."
-    if not (isinstance(tau, (int, float)) and 0 <= tau <= 1):
-        raise InputError(f"`tau` must be a number in [0, 1], got {tau!r}", "tau")
+    tau = as_number(tau, "tau", "be a number in [0, 1]", lambda v: 0 <= v <= 1)
     if not (weight is None or callable(weight)):
-        raise InputError(f"`weight` must be a function of the confidences, got {weight!r}", "weight")
+        raise InputTypeError(f"`weight` must be a function of the confidences, got {_shown(weight)}", "weight")
     accepted = p.conf >= tau
     if p.sample_weight is not None:
         accepted &= p.sample_weight > 0
@@ -27,7 +26,7 @@ def _mean_over_accepted(p, tau, weight, of_wrong, metric):
         return undefined(metric, f"no row has a confidence of at least tau = {tau:g}, so nothing was accepted")
     conf = p.conf[accepted]
     if weight is not None:
-        phi = np.asarray(weight(conf), dtype=np.float64)
+        phi = as_numbers(np.asarray(weight(conf)), "weight")
         if phi.shape != conf.shape or not np.all(np.isfinite(phi)):
             raise InputError(f"`weight` must return one finite number for each of the {len(conf)} confidences, got shape {phi.shape}", "weight")
     else:

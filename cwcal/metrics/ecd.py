@@ -11,7 +11,7 @@ from typing import Optional
 
 import numpy as np
 
-from ..inputs import InputError, undefined
+from ..inputs import InputError, as_choice, as_generator, as_whole, undefined
 from .scores import _form, _level, _log_true_class, _markdown, _score_blocks, _small
 from ..profile import Profile
 
@@ -114,8 +114,8 @@ def ecd_test(
     Source: arXiv 2502.14545 (bootstrap), arXiv 2605.01796, Table 7 (5000 draws, 5 %). Departure: the closed form is the default; (1 + count) / (1 + n_sims) in each tail."""
     form, p = _form(p, form, ("top_label", "event", "full"), "ecd_test")
     eps, alpha = _small(eps), _level(alpha)
-    if method not in ("normal", "bootstrap"):
-        raise InputError(f"`method` must be 'normal' or 'bootstrap', got {method!r}", "method")
+    as_choice(method, "method", ("normal", "bootstrap"))
+    n_sims, rng = as_whole(n_sims, "n_sims"), as_generator(random_state)
     value, variance = _moments(p, form, eps)
     if value == np.inf:
         return ECDTest(value, 0.0, True, 1, value)
@@ -123,7 +123,7 @@ def ecd_test(
         z = undefined("ecd_test", "every probability is 1/2, or 0 or 1 and true, so ECD has no spread under calibration")
         return ECDTest(value, z, False, 0, z)
     z = value / variance**0.5
-    p_value = _normal_p(z) if method == "normal" else _bootstrap_p(p, form, eps, value, n_sims, random_state)
+    p_value = _normal_p(z) if method == "normal" else _bootstrap_p(p, form, eps, value, n_sims, rng)
     reject = p_value <= alpha
     return ECDTest(value, p_value, reject, int(np.sign(z)) if reject else 0, z)
 
@@ -134,11 +134,8 @@ def _normal_p(z):
     return float(2.0 * ndtr(-abs(z)))
 
 # %% ../../nbs/metrics/06_ecd.ipynb #8e84e067
-def _bootstrap_p(p, form, eps, value, n_sims, random_state):
+def _bootstrap_p(p, form, eps, value, n_sims, rng):
     "Two-sided p-value from outcomes drawn from the forecasts."
-    if isinstance(n_sims, bool) or not (isinstance(n_sims, (int, np.integer)) and n_sims >= 1):
-        raise InputError(f"`n_sims` must be a whole number of at least 1, got {n_sims!r}", "n_sims")
-    rng = np.random.default_rng(random_state)
     if p.sample_weight is not None:
         if np.any(p.sample_weight != np.floor(p.sample_weight)):
             raise InputError("`sample_weight` must hold whole numbers for method='bootstrap', which draws each row that many times", "sample_weight")

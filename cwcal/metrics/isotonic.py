@@ -9,7 +9,7 @@ __all__ = ['isotonic_fit']
 import numpy as np
 
 from ..compiled import compiled
-from ..inputs import InputError
+from ..inputs import as_columns
 
 # %% ../../nbs/metrics/18_isotonic.ipynb #31b6da2b
 @compiled
@@ -49,7 +49,7 @@ def isotonic_fit(
     Rows with equal x share one value. Rows of weight 0 do not count; their value is interpolated.
     Errors: InputError for arrays that are not one-dimensional or differ in length, values that are not finite, a negative weight, weights that are all 0.
     Source: Ayer, Brunk, Ewing, Reid, Silverman 1955."""
-    x, y, weight = _columns(x, y, weight)
+    x, y, weight = as_columns(x=x, y=y, weight=weight)
     if weight is None:
         return _sorted_fit(x, y, np.empty(0))
     counts = weight > 0
@@ -66,16 +66,3 @@ def _sorted_fit(x, y, weight):
     fit = np.empty(len(x))
     fit[order] = pooled
     return fit
-
-
-def _columns(x, y, weight):
-    "The arrays as float64, checked."
-    columns = [None if a is None else np.asarray(a, dtype=np.float64) for a in (x, y, weight)]
-    for name, a in zip(("x", "y", "weight"), columns):
-        if a is not None and (a.ndim != 1 or len(a) == 0 or len(a) != len(columns[0])):
-            raise InputError(f"`{name}` must be one-dimensional, with at least one row and as many as `x`, got shape {a.shape}", name)
-        if a is not None and not np.all(np.isfinite(a)):
-            raise InputError(f"`{name}` must be finite, got {a[~np.isfinite(a)][0]}", name)
-    if columns[2] is not None and not (columns[2].min() >= 0 and columns[2].max() > 0):
-        raise InputError(f"`weight` must be at least 0 and not all 0, got values from {columns[2].min():g} to {columns[2].max():g}", "weight")
-    return columns

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..compiled import compiled
-from ..inputs import InputError, undefined
+from ..inputs import as_number, as_whole, undefined
 from ..profile import Profile, check_profile
 
 # %% ../../nbs/metrics/13_onepass.ipynb #6f76bb73
@@ -84,14 +84,11 @@ def one_pass(
     Errors: InputError for an event profile, n_bins < 1 or eps outside [0, 0.5).
     Source: arXiv 2605.01796, sections 2.1 and 2.2 and Table 7."""
     p = check_profile(p, "one_pass", kind="top_label")
-    if not (isinstance(n_bins, (int, np.integer)) and not isinstance(n_bins, bool) and n_bins >= 1):
-        raise InputError(f"`n_bins` must be a whole number of at least 1, got {n_bins!r}", "n_bins")
-    if not (isinstance(eps, (int, float)) and 0 <= eps < 0.5):
-        raise InputError(f"`eps` must be a number in [0, 0.5), got {eps!r}", "eps")
+    n_bins, eps = as_whole(n_bins, "n_bins", most=10_000_000), as_number(eps, "eps", "be a number in [0, 0.5)", lambda v: 0 <= v < 0.5)
     arrays = [None if x is None else np.ascontiguousarray(x) for x in (p.conf, p.correct, p.held_error_prob, p.sample_weight)]
-    sums, gaps = _sums(*arrays, int(n_bins), float(eps))
+    sums, gaps = _sums(*arrays, n_bins, eps)
     total, right, claimed, earned, squares, charged, spread = sums.tolist()
     count = int if p.sample_weight is None else float
     return OnePass(n=count(total), n_errors=count(total - right), accuracy=right / total, mean_conf=claimed / total,
                    cw_accuracy=earned / claimed if claimed > 0 else undefined("cw_accuracy", "every confidence is 0"),
-                   csr=charged / total, sigma=float(np.sqrt(spread)) / total, ece=float(np.abs(gaps).sum()) / total, brier=squares / total, n_bins=int(n_bins), eps=float(eps))
+                   csr=charged / total, sigma=float(np.sqrt(spread)) / total, ece=float(np.abs(gaps).sum()) / total, brier=squares / total, n_bins=n_bins, eps=eps)

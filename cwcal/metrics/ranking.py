@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..inputs import InputError, undefined
+from ..inputs import InputError, as_flag, as_number, undefined
 from .roc import _averaged, _one_score, _position, _score, _weights
 from ..profile import Profile, check_profile
 
@@ -108,7 +108,7 @@ def precision_recall_curve(
 
     There is no point at recall 0, where precision has no value. NaN recall, with a warning, when the class has no row or no weight.
     Errors: InputError for a profile without scores, an unknown label, no label with three classes or more; weighted as cw_average_precision."""
-    p = check_profile(p, "precision_recall_curve", **(dict(kind="top_label", labels=True, scores=True) if weighted else dict(scores=True)))
+    p = check_profile(p, "precision_recall_curve", **(dict(kind="top_label", labels=True, scores=True) if as_flag(weighted, "weighted") else dict(scores=True)))
     if label is None and p.n_classes > 2:
         raise InputError(f"`label` must be given for {p.n_classes} classes: which one is to be found?", "label")
     k = _positions(p, label)[0]
@@ -130,8 +130,7 @@ def enrichment_factor(
     Errors: InputError for a profile without scores, an unknown label, a fraction outside (0, 1].
     Source: precision at the cut over the share of the class. Departure: elsewhere tied blocks are split by the order of the rows."""
     p = check_profile(p, "enrichment_factor", scores=True)
-    if not (isinstance(fraction, (int, float, np.number)) and not isinstance(fraction, bool) and 0 < fraction <= 1):
-        raise InputError(f"`fraction` must be a number in (0, 1], got {fraction!r}", "fraction")
+    fraction = as_number(fraction, "fraction", "be a number in (0, 1]", lambda v: 0 < v <= 1)
     return _over_classes("enrichment_factor", p, label, lambda k: _enrichment(p, k, fraction))
 
 

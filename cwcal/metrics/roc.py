@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..compiled import compiled
-from ..inputs import InputError, UndefinedMetricWarning, _as_label, undefined
+from ..inputs import InputError, UndefinedMetricWarning, as_choice, as_flag, class_position, undefined
 from ..profile import Profile, check_profile
 
 # %% ../../nbs/metrics/03_roc.ipynb #9d70e2d4
@@ -64,16 +64,12 @@ def _areas(p, by_conf, classes):
 # %% ../../nbs/metrics/03_roc.ipynb #23a7a094
 def _position(p, label):
     "Position of a class label."
-    if _as_label(label) not in p.classes:
-        shown = ", ".join(repr(c) for c in p.classes[:6]) + (", …" if len(p.classes) > 6 else "")
-        raise InputError(f"`label` must be one of the classes {shown}, got {label!r}", "label")
-    return p.classes.index(_as_label(label))
+    return class_position(label, p.classes)
 
 
 def _chosen(p, average, label):
     "Positions of the classes that are asked for."
-    if not (average is None or isinstance(average, str) and average == "macro"):
-        raise InputError(f"`average` must be 'macro' or None, got {average!r}", "average")
+    as_choice(average, "average", ("macro", None))
     return [_position(p, label)] if label is not None else list(range(p.n_classes))
 
 
@@ -241,7 +237,7 @@ def auc_se(
     A perfectly ranked class adds no spread to the standard error of a macro average.
     Errors: InputError as cw_auc (weighted) or auc.
     Source: DeLong, DeLong, Clarke-Pearson 1988, eq. 7, with the placements weighted; equal to theirs for unit weights."""
-    p = check_profile(p, "auc_se", **(dict(kind="top_label", labels=True, scores=True) if weighted else dict(scores=True)))
+    p = check_profile(p, "auc_se", **(dict(kind="top_label", labels=True, scores=True) if as_flag(weighted, "weighted") else dict(scores=True)))
     classes = [_position(p, label)] if label is not None else [1] if p.n_classes == 2 and _one_score(p) else range(p.n_classes)
     f = np.ones(p.n) if p.sample_weight is None else p.sample_weight
     w = p.conf if weighted else np.ones(p.n)

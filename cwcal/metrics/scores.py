@@ -13,7 +13,7 @@ from typing import Optional
 
 import numpy as np
 
-from ..inputs import InputError, InputWarning, undefined
+from ..inputs import InputWarning, as_choice, as_number, undefined
 from .binned import bin_outcomes
 from .isotonic import isotonic_fit
 from ..profile import Profile, check_profile
@@ -23,8 +23,7 @@ def _form(p, form, forms, metric):
     "The form asked for, the profile's own kind by default; checks that the profile has what it needs."
     if form is None:
         form = check_profile(p, metric).kind
-    if form not in forms:
-        raise InputError(f"`form` must be one of {', '.join(map(repr, forms))} or None, got {form!r}", "form")
+    as_choice(form, "form", (*forms, None))
     named = f"{metric}(form={form!r})"
     return form, check_profile(p, named, kind=form) if form in ("top_label", "event") else check_profile(p, named, scores=True)
 
@@ -96,9 +95,7 @@ def log_loss(
 
 
 def _small(eps, largest=0.5):
-    if isinstance(eps, bool) or not (isinstance(eps, (int, float, np.floating, np.integer)) and 0 <= eps < largest):
-        raise InputError(f"`eps` must be a number in [0, {largest:g}), got {eps!r}", "eps")
-    return float(eps)
+    return as_number(eps, "eps", f"be a number in [0, {largest:g})", lambda v: 0 <= v < largest)
 
 
 def _log_happened(p):
@@ -167,9 +164,7 @@ def sharpness(
 
 # %% ../../nbs/metrics/05_scores.ipynb #1f0f5cec
 def _level(alpha):
-    if isinstance(alpha, bool) or not (isinstance(alpha, (int, float, np.floating)) and 0 < alpha < 1):
-        raise InputError(f"`alpha` must be a number in (0, 1), got {alpha!r}", "alpha")
-    return float(alpha)
+    return as_number(alpha, "alpha", "be a number in (0, 1)", lambda v: 0 < v < 1)
 
 
 def _markdown(result):
@@ -276,8 +271,7 @@ def corp_decomposition(
     from scipy.special import xlogy
 
     p = check_profile(p, "corp_decomposition")
-    if score not in ("brier", "log"):
-        raise InputError(f"`score` must be 'brier' or 'log', got {score!r}", "score")
+    as_choice(score, "score", ("brier", "log"))
     y, overall = p.correct.astype(np.float64), p.mean(p.correct)
     loss = (lambda f: p.mean((f - y) ** 2)) if score == "brier" else (lambda f: -p.mean(xlogy(y, f) + xlogy(1.0 - y, 1.0 - f)))
     value = p.mean(_miss(p) ** 2) if score == "brier" else -p.mean(_log_happened(p))

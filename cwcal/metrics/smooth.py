@@ -8,7 +8,7 @@ __all__ = ['smooth_ece', 'smooth_ece_bandwidth']
 # %% ../../nbs/metrics/08_smooth.ipynb #3ff72c07
 import numpy as np
 
-from ..inputs import InputError
+from ..inputs import as_choice, as_number
 from ..profile import Profile, check_profile
 
 # %% ../../nbs/metrics/08_smooth.ipynb #5d47d34b
@@ -48,8 +48,7 @@ class _Smoother:
     "smECE of one profile at any bandwidth; the rows are read once per grid size."
 
     def __init__(self, p, edges):
-        if edges not in ("half", "whole"):
-            raise InputError(f"`edges` must be 'half' or 'whole', got {edges!r}", "edges")
+        as_choice(edges, "edges", ("half", "whole"))
         self.p, self.edges, self.grids = p, edges, {}
 
     def __call__(self, sigma):
@@ -104,6 +103,4 @@ def smooth_ece_bandwidth(
 
 
 def _checked(bandwidth):
-    if not (isinstance(bandwidth, (int, float)) and 1e-5 <= bandwidth < np.inf):
-        raise InputError(f"`bandwidth` must be a finite number of at least 1e-5, got {bandwidth!r}", "bandwidth")
-    return float(bandwidth)
+    return as_number(bandwidth, "bandwidth", "be a finite number of at least 1e-5", lambda v: 1e-5 <= v < np.inf)

@@ -8,7 +8,7 @@ __all__ = ['logit_smoothed_ece']
 # %% ../../nbs/metrics/08_smooth_logit.ipynb #75a8d8c6
 import numpy as np
 
-from ..inputs import InputError
+from ..inputs import as_choice, as_generator, as_number, as_whole
 from ..profile import Profile, check_profile
 
 # %% ../../nbs/metrics/08_smooth_logit.ipynb #c7aaff6c
@@ -106,15 +106,12 @@ def logit_smoothed_ece(
     Source: Chidambaram, Lee, McSwiggen, Rezchikov, ICML 2024 (arXiv 2402.10046), section 4.
     Departure: the expectation over the draws is integrated (method="quadrature"); the source names neither a default sigma nor a clip."""
     p = check_profile(p, "logit_smoothed_ece")
-    for name, value, low, high in (("sigma", sigma, 1e-6, 100.0), ("eps", eps, 1e-300, 0.4999)):
-        if not (isinstance(value, (int, float)) and low <= value <= high):
-            raise InputError(f"`{name}` must be a number in [{low:g}, {high:g}], got {value!r}", name)
-    if method not in ("quadrature", "monte_carlo"):
-        raise InputError(f"`method` must be 'quadrature' or 'monte_carlo', got {method!r}", "method")
-    if not (isinstance(n_draws, (int, np.integer)) and n_draws >= 1):
-        raise InputError(f"`n_draws` must be a whole number of at least 1, got {n_draws!r}", "n_draws")
+    sigma = as_number(sigma, "sigma", "be a number in [1e-06, 100]", lambda v: 1e-6 <= v <= 100)
+    eps = as_number(eps, "eps", "be a number in [1e-300, 0.4999]", lambda v: 1e-300 <= v <= 0.4999)
+    as_choice(method, "method", ("quadrature", "monte_carlo"))
+    n_draws, rng = as_whole(n_draws, "n_draws"), as_generator(random_state)
     z, y, w = _sorted(p, eps)
-    return _quadrature(z, y, w, sigma) if method == "quadrature" else _monte_carlo(z, y, w, sigma, n_draws, random_state)
+    return _quadrature(z, y, w, sigma) if method == "quadrature" else _monte_carlo(z, y, w, sigma, n_draws, rng)
 
 
 def _sorted(p, eps):
@@ -134,10 +131,9 @@ def _quadrature(z, y, w, sigma):
     return total * step / (2 * sigma) / (len(z) if w is None else w.sum())
 
 
-def _monte_carlo(z, y, w, sigma, n_draws, random_state):
+def _monte_carlo(z, y, w, sigma, n_draws, rng):
     from scipy.special import expit
 
-    rng = np.random.default_rng(random_state)
     where = rng.random(n_draws) * (len(z) if w is None else w.sum())
     row = where.astype(np.int64) if w is None else np.minimum(np.searchsorted(np.cumsum(w), where, side="right"), len(z) - 1)
     draws = z[row] + sigma * rng.standard_normal(n_draws)

@@ -12,7 +12,7 @@ from typing import Optional
 import numpy as np
 
 from ..compiled import compiled
-from ..inputs import InputError, undefined
+from ..inputs import as_generator, as_number, as_whole, undefined
 from ..profile import Profile, check_profile
 
 # %% ../../nbs/metrics/10_tcal.ipynb #3195c0e1
@@ -27,8 +27,7 @@ def t_cal_statistic(
     Errors: InputError for a level outside 1 to 52.
     Source: arXiv 2203.01850, debiased plug-in estimator; a score of 1 has its own bin, as in the authors' code."""
     p = check_profile(p, "t_cal_statistic")
-    if isinstance(level, bool) or not (isinstance(level, (int, np.integer)) and 1 <= level <= 52):
-        raise InputError(f"`level` must be a whole number between 1 and 52, got {level!r}", "level")
+    level = as_whole(level, "level", most=52)
     if p.total <= 1:
         return undefined("t_cal_statistic", "a single row has no neighbour to be compared with")
     r = _residuals(p)
@@ -175,10 +174,7 @@ def t_cal_test(
     Errors: InputError for a weighted profile and for alpha or n_sims out of range.
     Source: arXiv 2203.01850, adaptive T-Cal. Departures: 1000 draws by default (authors 3000); the p-value is ours."""
     p = check_profile(p, "t_cal_test", weights=False)
-    if not (isinstance(alpha, (int, float)) and 0 < alpha < 1):
-        raise InputError(f"`alpha` must be a number in (0, 1), got {alpha!r}", "alpha")
-    if isinstance(n_sims, bool) or not (isinstance(n_sims, (int, np.integer)) and n_sims >= 1):
-        raise InputError(f"`n_sims` must be a whole number of at least 1, got {n_sims!r}", "n_sims")
+    alpha, n_sims, rng = as_number(alpha, "alpha", "be a number in (0, 1)", lambda v: 0 < v < 1), as_whole(n_sims, "n_sims"), as_generator(random_state)
     if p.n == 1:
         reason = "a single row has no neighbour to be compared with"
         nan = undefined("t_cal_test", reason)
@@ -188,7 +184,7 @@ def t_cal_test(
     seen, slack = _all_levels(conf, r, n_levels), 1e-10 * np.mean(r * r)
     q = p.error_prob[order]
     del order, r
-    null = _null_statistics(conf, q, *_merges(conf, n_levels), _seeds(random_state, n_sims))
+    null = _null_statistics(conf, q, *_merges(conf, n_levels), _seeds(rng, n_sims))
     thresholds = np.quantile(null, 1 - alpha / n_levels, axis=0)
     rejecting = np.flatnonzero(seen > thresholds + slack)
     p_values = (1 + np.count_nonzero(null >= seen - slack, axis=0)) / (n_sims + 1)
@@ -199,8 +195,4 @@ def t_cal_test(
 
 def _seeds(random_state, n):
     "One 64-bit start for each draw."
-    try:
-        rng = np.random.default_rng(random_state)
-    except (TypeError, ValueError) as e:
-        raise InputError(f"`random_state` must be None, a whole number of at least 0 or a numpy Generator, got {random_state!r}", "random_state") from e
-    return rng.integers(0, 2**64, n, dtype=np.uint64)
+    return as_generator(random_state).integers(0, 2**64, n, dtype=np.uint64)

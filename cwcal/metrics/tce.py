@@ -12,7 +12,7 @@ from typing import Optional
 import numpy as np
 
 from ..compiled import compiled
-from ..inputs import InputError, undefined
+from ..inputs import InputError, as_choice, as_number, as_values, as_whole, undefined
 from ..profile import Profile, check_profile
 
 # %% ../../nbs/metrics/09_tce.ipynb #5ef3ba90
@@ -28,11 +28,7 @@ def binomial_p_values(
     Source: minimum-likelihood rule, with its relative tolerance of 1e-7 for equal probabilities."""
     from scipy.special import betainc, gammaln
 
-    k, n, prob = np.broadcast_arrays(np.asarray(k, dtype=np.int64), np.asarray(n, dtype=np.int64), np.asarray(prob, dtype=np.float64))
-    if np.any((k < 0) | (k > n)):
-        raise InputError("`k` must lie between 0 and `n`", "k")
-    if not np.all((prob >= 0) & (prob <= 1)):
-        raise InputError("`prob` must lie in [0, 1]", "prob")
+    k, n, prob = _broadcast(k, n, prob)
     if k.size == 0:
         return np.ones(k.shape)
     above = k > n * prob  # exchange successes and failures, so that k lies below the mean
@@ -43,6 +39,20 @@ def binomial_p_values(
     value = np.where((k == n * prob) | (n == 0), 1.0, 0.0)  # at prob 0 or 1 any other count is impossible
     value[inside] = betainc(trials - hits, hits + 1.0, rest) + np.where(mirror > trials, 0.0, betainc(mirror, np.maximum(trials - mirror + 1.0, 1.0), rate))
     return np.minimum(value, 1.0)
+
+
+def _broadcast(k, n, prob):
+    "Successes, trials and probabilities as arrays of one shape, checked."
+    whole = lambda v: (v >= 0) & (v == np.floor(v)) & (v < 2.0**53)
+    k, n = (as_values(x, name, "hold whole numbers of at least 0", whole, least=0, any_shape=True) for x, name in ((k, "k"), (n, "n")))
+    prob = as_values(prob, "prob", "lie in [0, 1]", lambda v: (v >= 0) & (v <= 1), least=0, any_shape=True)
+    try:
+        k, n, prob = np.broadcast_arrays(k.astype(np.int64), n.astype(np.int64), prob)
+    except ValueError:
+        raise InputError(f"`k`, `n` and `prob` must have shapes that go together, got {k.shape}, {n.shape} and {prob.shape}", "k") from None
+    if np.any(k > n):
+        raise InputError(f"`k` must lie between 0 and `n`, got {k[k > n][0]} of {n[k > n][0]}", "k")
+    return k, n, prob
 
 
 def _first_no_more_likely(k, n, rate, rest, gammaln):
@@ -116,13 +126,10 @@ def _first_groups(score, rows, right, strategy, n_min, n_max, n_bins):
 
 
 def _check_options(alpha, strategy, n_min, n_max, n_bins):
-    if not (isinstance(alpha, (int, float)) and 0 < alpha < 1):
-        raise InputError(f"`alpha` must be a number in (0, 1), got {alpha!r}", "alpha")
-    if strategy not in STRATEGIES:
-        raise InputError(f"`strategy` must be one of {', '.join(STRATEGIES)}, got {strategy!r}", "strategy")
-    for name, value, least in (("n_min", n_min, 0), ("n_max", n_max, n_min), ("n_bins", n_bins, 1)):
-        if isinstance(value, bool) or not (isinstance(value, (int, np.integer)) and value >= least):
-            raise InputError(f"`{name}` must be a whole number of at least {least}, got {value!r}", name)
+    as_number(alpha, "alpha", "be a number in (0, 1)", lambda v: 0 < v < 1)
+    as_choice(strategy, "strategy", STRATEGIES)
+    as_whole(n_max, "n_max", as_whole(n_min, "n_min", 0))
+    as_whole(n_bins, "n_bins", most=10_000_000)
 
 # %% ../../nbs/metrics/09_tce.ipynb #2586fee0
 @dataclass(frozen=True)

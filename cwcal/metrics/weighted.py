@@ -13,7 +13,7 @@ from typing import Optional
 
 import numpy as np
 
-from ..inputs import InputError, UndefinedMetricWarning, undefined
+from ..inputs import UndefinedMetricWarning, as_choice, undefined
 from ..profile import Profile, check_profile
 
 # %% ../../nbs/metrics/02_weighted.ipynb #7cb4dffe
@@ -198,8 +198,7 @@ def _reason(p, name, average, by_confidence, missing, value):
 
 
 def _check_average(average, allowed):
-    if average not in allowed:
-        raise InputError(f"`average` must be one of {', '.join(map(repr, allowed))}, got {average!r}", "average")
+    as_choice(average, "average", allowed)
 
 # %% ../../nbs/metrics/02_weighted.ipynb #85b17032
 def precision(

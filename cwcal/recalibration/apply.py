@@ -8,17 +8,18 @@ __all__ = ['recalibrate', 'cross_recalibrate', 'align_columns', 'CalibratedModel
 # %% ../../nbs/recalibration/09_apply.ipynb #0cae290d
 import warnings
 from dataclasses import replace
+from numbers import Real
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing, get_tags, indexable
+from sklearn.utils import _safe_indexing, check_random_state, get_tags, indexable
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
 
 from .. import inputs
-from ..inputs import InputError
+from ..inputs import InputError, InputTypeError
 from ..profile import Profile, check_profile
 from .base import InSampleWarning, RecalibrationWarning, Recalibrator, Scores, profile_scores, read_scores, with_calibrated
 from .temperature import TemperatureScaling
@@ -70,7 +71,7 @@ def recalibrate(
     Warns (InSampleWarning) when both profiles hold the same rows, and notes 'in-sample'.
     Errors: InputError for a source that was not fitted, unequal lengths, a profile that does not have what the map needs."""
     _check_map(calibrator)
-    check_profile(fit, "recalibrate"), check_profile(test, "recalibrate")
+    check_profile(fit, "recalibrate"), check_profile(test, "recalibrate"), inputs.as_flag(pool, "pool")
     if (fit_source is None) != (test_source is None):
         raise InputError("`fit_source` and `test_source` must be given together", "test_source" if test_source is None else "fit_source")
     if fit_source is None:
@@ -96,6 +97,7 @@ def recalibrate(
 # %% ../../nbs/recalibration/09_apply.ipynb #4f4d98b0
 def _folds(codes, classes, cv, random_state, n):
     "Pairs (rows to fit, rows to leave out); whole numbers are stratified by class."
+    _check_seed(random_state)
     if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
         if cv < 2:
             raise InputError(f"`cv` must be at least 2, got {cv}", "cv")
@@ -107,9 +109,22 @@ def _folds(codes, classes, cv, random_state, n):
     if hasattr(cv, "split") and not isinstance(cv, (str, np.ndarray)):
         return list(cv.split(np.zeros(n), codes))
     try:
-        return [(np.asarray(a), np.asarray(b)) for a, b in cv]
+        pairs = [(a, b) for a, b in cv]
     except (TypeError, ValueError):
-        raise InputError(f"`cv` must be a whole number of at least 2, a splitter or pairs of row positions, got {cv!r}", "cv") from None
+        pairs = []
+    if not pairs or isinstance(cv, str):
+        raise InputError(f"`cv` must be a whole number of at least 2, a splitter or pairs of row positions, got {inputs._shown(cv)}", "cv")
+    return [tuple(np.arange(n)[inputs.as_rows(rows, "cv", n)] for rows in pair) for pair in pairs]
+
+
+def _check_seed(random_state):
+    "What scikit-learn's splitters take as a seed."
+    try:
+        if isinstance(random_state, (bool, np.bool_)):
+            raise ValueError
+        check_random_state(random_state)
+    except ValueError:
+        raise InputError(f"`random_state` must be None, a whole number from 0 to 2**32 - 1 or a numpy RandomState, got {inputs._shown(random_state)}", "random_state") from None
 
 
 def _check_folds(folds, n):
@@ -161,17 +176,19 @@ def align_columns(
     absent: float = 0.0,  # score of a class that it does not know: 0 for probabilities, -inf for logits
 ) -> np.ndarray:  # (n, K)
     "Columns by class name; a class that the classifier does not know gets `absent`."
-    scores = np.asarray(scores, dtype=np.float64)
-    if len(known) == len(classes) and np.array_equal(known, classes):
+    scores = inputs.as_numbers(inputs.to_array(scores, "scores")[0], "scores").astype(np.float64, copy=False)
+    known, classes = inputs.as_label_list(known, "known"), inputs.as_label_list(classes, "classes")
+    if isinstance(absent, (bool, str)) or not isinstance(absent, Real):
+        raise InputTypeError(f"`absent` must be a number, got {inputs._shown(absent)}", "absent")
+    if len(known) == len(classes) and known == classes:
         return scores
     if scores.ndim == 1:
         scores = np.column_stack([-scores / 2, scores / 2])
-    place = {c: k for k, c in enumerate(np.asarray(classes).tolist())}
-    unknown = [c for c in np.asarray(known).tolist() if c not in place]
-    if unknown or scores.shape[1] != len(known):
-        raise InputError(f"`known` must name the {scores.shape[1]} columns, all of them among `classes`, got {np.asarray(known).tolist()!r}", "known")
-    aligned = np.full((len(scores), len(classes)), absent)
-    aligned[:, [place[c] for c in np.asarray(known).tolist()]] = scores
+    place = {c: k for k, c in enumerate(classes)}
+    if any(c not in place for c in known) or len(set(known)) < len(known) or scores.ndim != 2 or scores.shape[1] != len(known):
+        raise InputError(f"`known` must name the {scores.shape[-1]} columns of `scores`, each once and all of them among `classes`, got {inputs._shown(list(known))}", "known")
+    aligned = np.full((len(scores), len(classes)), float(absent))
+    aligned[:, [place[c] for c in known]] = scores
     return aligned
 
 
@@ -254,8 +271,8 @@ class CalibratedModel(ClassifierMixin, BaseEstimator):
         check_classification_targets(y)
         y = column_or_1d(y, warn=True)
         weight = _weights(sample_weight, len(y))
+        _check_map(TemperatureScaling() if self.calibrator is None else self.calibrator)
         calibrator = TemperatureScaling() if self.calibrator is None else clone(self.calibrator)
-        _check_map(calibrator)
         if self.cv is None:
             check_is_fitted(self.estimator)
             self.estimator_, self.classes_ = self.estimator, np.asarray(self.estimator.classes_)

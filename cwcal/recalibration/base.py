@@ -91,8 +91,7 @@ def read_scores(
     input: str,  # "probabilities" or "logits"
 ) -> tuple:  # (Scores, column names or None, index or None, notes, was it one column?)
     "Scores from any container, checked; one error names argument, rule, value and row."
-    if input not in ("probabilities", "logits"):
-        raise InputError(f"`input` must be 'probabilities' or 'logits', got {input!r}", "input")
+    inputs.as_choice(input, "input", ("probabilities", "logits"))
     array, columns, index, dtype = inputs.to_array(scores, "scores")
     array = inputs.as_numbers(array, "scores")
     array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
@@ -322,8 +321,7 @@ def profile_scores(
 ) -> tuple:  # (Scores, codes of the outcome, class list)
     "What a map is fitted to or applied to: all classes where the profile has them, else confidence and correctness."
     p = check_profile(p, "recalibration")
-    if input not in ("probabilities", "logits"):
-        raise InputError(f"`input` must be 'probabilities' or 'logits', got {input!r}", "input")
+    inputs.as_choice(input, "input", ("probabilities", "logits"))
     if input == "logits" and p.logits is None:
         raise InputError("`input` is 'logits', but the profile was made from probabilities; use input='probabilities' or Profile.from_logits", "input")
     if p.y_true is None:
@@ -346,6 +344,9 @@ def with_calibrated(
     notes: tuple = (),  # what to add to the notes
 ) -> Profile:
     "The profile with calibrated probabilities: predictions and outcomes stay, `conf` is the probability of the raw prediction."
+    p, proba = check_profile(p, "with_calibrated"), inputs.as_probabilities(inputs.as_numbers(inputs.to_array(proba, "proba")[0], "proba"), "proba")[0]
+    if proba.shape != (p.n, max(2, p.n_classes)):
+        raise InputError(f"`proba` must have shape {(p.n, max(2, p.n_classes))}, got {proba.shape}", "proba")
     k, rows = np.ones(p.n, np.intp) if p.kind == "event" or p.y_true is None else p.y_pred, np.arange(p.n)
     others = proba.copy()
     others[rows, k] = 0.0
@@ -369,8 +370,7 @@ class BinaryRecalibrator(Recalibrator):
         return read.values if self._scale == "given" and not read.logits else read.log_odds(self.floor_)
 
     def _fit(self, read, codes, weight):
-        if self.target not in ("class", "top_label"):
-            raise InputError(f"`target` must be 'class' or 'top_label', got {self.target!r}", "target")
+        inputs.as_choice(self.target, "target", ("class", "top_label"))
         if self._scale == "log_odds":
             self._say_zeros(read)
         x, rows = self._x(read), np.arange(read.n)

@@ -9,7 +9,7 @@ __all__ = ['VectorScaling', 'DirichletCalibration']
 import numpy as np
 from scipy.optimize import minimize
 
-from ..inputs import InputError
+from ..inputs import as_number
 from .base import Recalibrator
 
 # %% ../../nbs/recalibration/07_dirichlet.ipynb #23ef41a3
@@ -67,9 +67,7 @@ class _LinearScaling(Recalibrator):
 
 
 def _not_negative(value, name):
-    if not (isinstance(value, (int, float, np.number)) and 0 <= value < np.inf):
-        raise InputError(f"`{name}` must be a number of at least 0, got {value!r}", name)
-    return float(value)
+    return as_number(value, name, "be a number of at least 0", lambda v: 0 <= v < np.inf)
 
 # %% ../../nbs/recalibration/07_dirichlet.ipynb #97116ff4
 class VectorScaling(_LinearScaling):

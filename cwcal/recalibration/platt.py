@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from ..inputs import InputError
+from ..inputs import as_choice
 from .base import BinaryRecalibrator
 
 # %% ../../nbs/recalibration/03_platt.ipynb #21b9cb32
@@ -79,8 +79,7 @@ class PlattScaling(BinaryRecalibrator):
         return "given" if self.on == "score" else "log_odds"
 
     def _fit(self, read, codes, weight):
-        if self.on not in ("log_odds", "score"):
-            raise InputError(f"`on` must be 'log_odds' or 'score', got {self.on!r}", "on")
+        as_choice(self.on, "on", ("log_odds", "score"))
         super()._fit(read, codes, weight)
 
     def _fit_one(self, x, y, weight, where):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..compiled import compiled
-from ..inputs import InputError
+from ..inputs import InputError, as_choice
 from .base import BinaryRecalibrator
 
 # %% ../../nbs/recalibration/08_venn_abers.ipynb #e992e28e
@@ -95,7 +95,7 @@ class VennAbers(BinaryRecalibrator):
         self.merge = merge
 
     def _fit(self, read, codes, weight):
-        if self.merge not in ("log", "lower") or (self.merge == "lower" and self.target == "class"):
+        if as_choice(self.merge, "merge", ("log", "lower")) == "lower" and as_choice(self.target, "target", ("class", "top_label")) == "class":
             raise InputError(f"`merge` must be 'log', or 'lower' with target='top_label', got {self.merge!r} with target={self.target!r}", "merge")
         super()._fit(read, codes, weight)
 

@@ -14,7 +14,7 @@ from typing import Optional
 
 from ..decisions.slices import COLUMNS, cells, group_slices
 from ..decisions.thresholds import ThresholdRule
-from ..inputs import InputError, InputTypeError, UndefinedMetricWarning
+from ..inputs import InputError, InputTypeError, UndefinedMetricWarning, _shown
 from ..metrics.binned import expected_calibration_error, reliability_table
 from ..metrics.scores import brier_score
 from ..metrics.weighted import cw_accuracy
@@ -270,7 +270,8 @@ def model_card(
     for name, text in (("thresholds", thresholds), ("calibration", calibration)):
         if isinstance(text, str) and not text.strip():
             raise InputError(f"`{name}` must say something, got {text!r}", name)
-    if isinstance(calibration, (bool, int, float)) or isinstance(calibration, tuple) and (len(calibration) != 2 or not isinstance(calibration[1], str)):
-        raise InputTypeError(f"`calibration` must be text, a fitted calibrator or (calibrator, name of its rows), got {calibration!r}", "calibration")
+    fitted = calibration[0] if isinstance(calibration, tuple) and len(calibration) == 2 and isinstance(calibration[1], str) else calibration
+    if calibration is not None and not isinstance(calibration, str) and type(fitted).__module__ in ("builtins", "numpy"):
+        raise InputTypeError(f"`calibration` must be text, a fitted calibrator or (calibrator, name of its rows), got {_shown(calibration)}", "calibration")
     lines = (_accuracy_line(p, evaluated_on), _table_line(p, n_bins), _summary_line(p, n_bins), _threshold_line(p, thresholds, evaluated_on), _calibration_line(p, calibration, evaluated_on), _subgroup_line(p, by, n_bins))
     return ModelCard(title or "Model card", _judged(p), decision, lines, tuple(n for n in p.notes if "were left out" not in n))

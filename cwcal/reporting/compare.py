@@ -9,8 +9,8 @@ __all__ = ['Comparison', 'compare']
 from dataclasses import dataclass
 from typing import Optional
 
-from ..inputs import InputError
-from ..profile import Profile, check_profile
+from ..inputs import InputError, InputTypeError
+from ..profile import Profile
 from . import html
 from .report import Report, report
 
@@ -91,7 +91,12 @@ def compare(
     Errors: InputError for no profile, for profiles of different length, kind or classes, or whose true labels differ."""
     if not isinstance(profiles, dict) or not profiles:
         raise InputError(f"`profiles` must be a dictionary of at least one profile by name, got {type(profiles).__name__}", "profiles")
-    (first_name, first), *rest = ((str(name), check_profile(p, "compare")) for name, p in profiles.items())
+    for name, p in profiles.items():
+        if not isinstance(p, Profile):
+            raise InputTypeError(f"`profiles` must hold a Profile for each name, got {type(p).__name__} for {name!r}", "profiles")
+    if title is not None and not isinstance(title, str):
+        raise InputTypeError(f"`title` must be text, got {type(title).__name__}", "title")
+    (first_name, first), *rest = ((str(name), p) for name, p in profiles.items())
     for name, p in rest:
         for what, a, b in (("rows", first.n, p.n), ("kind", first.kind, p.kind), ("classes", first.classes, p.classes)):
             if a != b:

@@ -10,7 +10,7 @@ import warnings
 
 import numpy as np
 
-from ..inputs import InputError, UndefinedMetricWarning
+from ..inputs import InputError, InputTypeError, UndefinedMetricWarning, _shown, as_flag
 from ..metrics.binned import bin_outcomes, reliability_table
 from ..metrics.csr import csr
 from ..metrics.roc import cw_roc_curve, roc_curve
@@ -26,6 +26,8 @@ def _axes(ax, figsize=(5.2, 4.2)):
         import matplotlib.pyplot as plt
 
         ax = plt.subplots(figsize=figsize, layout="constrained")[1]
+    elif not all(hasattr(ax, name) for name in ("figure", "plot", "get_facecolor")):
+        raise InputTypeError(f"`ax` must be matplotlib Axes, got {_shown(ax)}", "ax")
     for part in (ax.figure, ax):
         if part.get_facecolor()[3] < 1:
             part.set_facecolor("white")
@@ -73,6 +75,7 @@ def plot_reliability(
     ax=None,  # matplotlib Axes
 ):  # the Axes
     "Reliability diagram of `reliability_table`."
+    intervals, counts = as_flag(intervals, "intervals"), as_flag(counts, "counts")
     table = reliability_table(p, n_bins=n_bins, strategy=strategy, label=label)
     frequency = table.columns[4]
     held = table[table["count"] > 0]

@@ -11,12 +11,13 @@ import math
 import warnings
 from dataclasses import dataclass
 from functools import partial
+from numbers import Real
 from typing import Callable, Optional
 
 import numpy as np
 
 from ..decisions.selective import aurc, excess_aurc, risk_coverage_curve
-from ..inputs import InputError, UndefinedMetricWarning, undefined
+from ..inputs import InputError, InputTypeError, UndefinedMetricWarning, _shown, undefined
 from ..metrics import weighted
 from ..metrics.adaptive import ad_ece, debiased_ece, sweep_ece
 from ..metrics.binned import binomial_interval, expected_calibration_error
@@ -182,17 +183,25 @@ def metric(
     from difflib import get_close_matches
 
     known = {m.name: m for m in METRICS}
-    if name not in known:
+    if not isinstance(name, str) or name not in known:
         near = get_close_matches(str(name), known, n=3) or list(known)[:3]
-        raise InputError(f"`name` must be a registered metric, got {name!r}; near: {', '.join(near)}", "name")
+        raise InputError(f"`name` must be a registered metric, got {_shown(name)}; near: {', '.join(near)}", "name")
     return known[name]
 
 # %% ../../nbs/reporting/01_registry.ipynb #487d4997
+def _registered(m):
+    "An entry of the registry."
+    if not isinstance(m, Metric):
+        raise InputTypeError(f"`m` must be a registered metric such as metric('csr'), got {_shown(m)}", "m")
+    return m
+
+
 def why_not(
     m: Metric,
     p: Profile,
 ) -> Optional[str]:  # None when it can be computed
     "The reason why a metric cannot be computed on a profile."
+    m, p = _registered(m), check_profile(p, "why_not")
     if p.kind not in m.kinds:
         return "is about the predicted class, not about an event" if p.kind == "event" else "is about an event, not about the predicted class"
     if "labels" in m.needs and (p.y_true is None or p.y_pred is None and p.kind == "top_label"):
@@ -218,6 +227,7 @@ def compute(
     **options,  # such as n_bins; those that the metric's row does not list are left out
 ) -> tuple:  # (float, reason or None)
     "The value of a metric on a profile, and the reason when it is not a finite number or skips a class."
+    m, p = _registered(m), check_profile(p, "compute")
     options = {k: v for k, v in options.items() if k in m.options}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -239,7 +249,9 @@ def compute_interval(
     value: float,  # from compute
 ) -> tuple:  # (standard error, low, high), NaN where not known
     "Standard error and 95 % interval of a metric, where they are known."
-    nan = math.nan
+    m, p, nan = _registered(m), check_profile(p, "compute_interval"), math.nan
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise InputTypeError(f"`value` must be a number, got {_shown(value)}", "value")
     if not math.isfinite(value):
         return nan, nan, nan
     with warnings.catch_warnings():
