@@ -464,7 +464,7 @@ def _versions():
 def _now():
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
-# %% ../../nbs/lab/04_runner.ipynb #fd130207
+# %% ../../nbs/lab/04_runner.ipynb #b0023870
 @contextmanager
 def _environment():
     "What the kernel inherits: inline figures, and this very cwcal when it runs from a checkout."
@@ -520,7 +520,7 @@ def _execute(experiment, values, folder, progress):
         with _environment():
             papermill.execute_notebook(
                 book, re.sub(r"([{}])", r"\1\1", str(partial)), parameters=values, kernel_name="python3", language="python", progress_bar=progress,
-                cwd=str(folder if experiment.packaged else experiment.path.parent), start_timeout=120, extra_arguments=["--IPKernelApp.log_level=ERROR"])
+                cwd=str(folder if experiment.packaged else experiment.path.parent), start_timeout=120, extra_arguments=["--IPKernelApp.log_level=CRITICAL"])
     except PapermillExecutionError as e:
         first = next((line for line in e.source.splitlines() if line.strip() and not line.startswith("#|")), "")
         problem = dict(message=f"{e.ename}: {e.evalue}" if e.traceback else _stderr(partial, e.exec_count), cell=e.exec_count, source=first)
