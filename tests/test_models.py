@@ -29,7 +29,7 @@ def rows():
 # Settings and features
 
 
-@pytest.mark.parametrize("bad", [dict(n_trials=-1), dict(n_folds=1), dict(max_rounds=0), dict(patience=1.5), dict(max_rows=True), dict(max_bin=1), dict(max_colsample=1.1), dict(class_weight="x"), dict(objective="brier")])
+@pytest.mark.parametrize("bad", [dict(n_trials=-1), dict(n_folds=1), dict(max_rounds=0), dict(patience=1.5), dict(max_rows=True), dict(max_bin=1), dict(max_colsample=1.1), dict(class_weight="x"), dict(class_weight=1.5), dict(class_weight=True), dict(class_weight=float("nan")), dict(objective="brier")])
 def test_settings_name_what_is_wrong(bad):
     with pytest.raises(InputError) as caught:
         Settings(**bad)
@@ -42,10 +42,17 @@ def test_paper_settings_are_those_of_appendix_a4():
 
 
 def test_a_name_is_given_to_its_settings_alone():
-    assert [settings_name(s) for k, s in SETTINGS.items() if k != "standard_images"] == ["smoke", "standard", "usual", "paper"]
+    assert [settings_name(s) for k, s in SETTINGS.items() if "images" not in k] == ["smoke", "standard", "quick", "usual", "paper"]
     assert settings_name(SETTINGS["standard_images"], "cifar10") == "standard" and settings_name(SETTINGS["standard"], "cifar10") == "custom"
+    assert settings_name(SETTINGS["quick_images"], "mnist") == "quick" and settings_name(SETTINGS["quick_images"], "wine") == "custom"
     assert settings_name(replace(Settings(), device="cuda")) == "paper" and settings_name(replace(Settings(), patience=31)) == "custom"
     assert settings_name(replace(Settings(), class_weight="search")) == "paper-search"
+    assert settings_name(replace(SETTINGS["usual"], class_weight=0.25, objective="auc")) == "usual-power0.25-auc"
+
+
+def test_a_weight_given_as_a_power_is_that_weight(rows):
+    given = [cross_validate(rows, USUAL, replace(QUICK, class_weight=w))["log_loss"] for w in ("none", 0.0, "balanced", 1, 0.5)]
+    assert given[0] == given[1] and given[2] == given[3] and given[4] not in (given[0], given[2])
 
 
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=list(SETTINGS))

@@ -1,4 +1,5 @@
 """Predictions on real data, their tables, and many splits."""
+import re
 import socket
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -10,7 +11,8 @@ import pytest
 from cwcal.inputs import InputError, InputWarning
 from cwcal.lab import predictions
 from cwcal.lab.calibrate import fit_calibrator
-from cwcal.lab.models import Settings, settings_name
+from cwcal.lab.dataset_registry import DATASETS
+from cwcal.lab.models import IMAGES, Settings, settings_name
 from cwcal.lab.paper import full_run, paper_table
 from cwcal.lab.predictions import REGIMES, find_predictions, fit_dataset, largest_runs, read_predictions, write_predictions
 from cwcal.lab.real_splits import across_splits, findings, regime_ranks, verdicts
@@ -263,13 +265,20 @@ def test_intervals_are_observed_values(hand_runs):
 
 @pytest.mark.parametrize("path", sorted((ROOT / "params").glob("real_*.yaml")), ids=lambda p: p.stem)
 def test_parameter_files_fit_their_experiment(path):
-    experiment = describe(next(name for name in ("real_fit", "real_tables", "real_roc", "real_seeds") if path.stem.startswith(name)))
+    experiment = describe(next(name for name in ("real_fit", "real_tables", "real_roc", "real_seeds", "real_weights") if path.stem.startswith(name)))
     given = merge_parameters(experiment, [path])
     values = {p.name: given.get(p.name, p.default) for p in experiment.parameters}
-    names = {"real_fit_standard": "standard", "real_fit_paper": "paper", "real_fit_smoke": "smoke", "real_fit_standard_images": "standard"}
+    names = {"real_fit_standard": "standard", "real_fit_paper": "paper", "real_fit_smoke": "smoke", "real_fit_standard_images": "standard", "real_seeds_standard": "usual", "real_seeds_quick": "quick", "real_seeds_quick_images": "quick"}
     if path.stem in names:  # a file and the settings of its name are the same
         settings = Settings(**{k: v for k, v in values.items() if k in asdict(Settings())})
         assert settings_name(settings, "mnist" if "images" in path.stem else "wine") == names[path.stem]
+
+
+def test_one_command_runs_every_data_set():
+    listed = re.search(r"^REAL := ((?:.*\\\n)*.*)$", (ROOT / "Makefile").read_text(), re.M)[1].replace("\\", " ").split()
+    assert sorted(r.split(":")[0] for r in listed) == sorted(DATASETS)
+    for dataset, file in (r.split(":") for r in listed):
+        assert (ROOT / "params" / f"real_fit_{file}.yaml").is_file() and (file == "standard_images") == (dataset in IMAGES)
 
 
 @pytest.mark.slow
