@@ -15,7 +15,7 @@ sys.path[:0] = [str(Path(__file__).resolve().parents[1])]
 import numpy as np  # noqa: E402
 
 from cwcal.lab.models import probabilities  # noqa: E402
-from cwcal.lab.real import metric_row  # noqa: E402
+from cwcal.lab.real_tables import metric_row  # noqa: E402
 from cwcal.metrics.tcal import t_cal_test  # noqa: E402
 from cwcal.metrics.tce import tce  # noqa: E402
 from cwcal.profile import Profile  # noqa: E402

@@ -15,11 +15,11 @@ from scipy import integrate, stats
 
 from cwcal.inputs import InputError
 from cwcal.lab import synthetic
-from cwcal.lab.paper import paper_table
+from cwcal.lab.paper import full_run, paper_table
 from cwcal.lab.pieces import save_table
 from cwcal.lab.runner import run_experiment
 from cwcal.lab.synthetic import (DISTRIBUTIONS, MODES, population, ranking_repetitions, repetitions, simulate, simulate_ranking, synthetic_profile, with_columns)
-from cwcal.lab.synthetic_tables import beside_paper, extremes, full_run, given_accuracy, mean_over_sizes, not_inside, ranking_counts, side_by_side, significant, summarise
+from cwcal.lab.synthetic_tables import beside_paper, extremes, given_accuracy, mean_over_sizes, not_inside, ranking_counts, side_by_side, significant, summarise
 from cwcal.metrics.csr import csr, csr_sigma, risk_probability
 from cwcal.metrics.roc import auc, cw_auc
 from cwcal.metrics.weighted import accuracy, cw_accuracy, cw_gain

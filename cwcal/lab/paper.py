@@ -4,14 +4,16 @@
 
 # %% auto #0
 __all__ = ['CLIP', 'paper_table', 'printed_interval', 'standard_errors', 'central_intervals', 'beside', 'size_fits',
-           'clipped_counts', 'without_clipped', 'risk_interval']
+           'clipped_counts', 'without_clipped', 'risk_interval', 'full_run']
 
-# %% ../../nbs/lab/05_paper.ipynb #a954c742
+# %% ../../nbs/lab/05_paper.ipynb #310937bf
 import csv
 from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 
+import cwcal
 from ..inputs import InputError
 
 # %% ../../nbs/lab/05_paper.ipynb #fb86377c
@@ -199,3 +201,16 @@ def risk_interval(
 
     with np.errstate(divide="ignore", invalid="ignore"):
         return tuple(np.where(np.isnan(c), np.nan, np.where(c > 1, ndtr((c - 1.0) / s), 0.0)) for c, s in zip(csr, sigma[::-1]))
+
+# %% ../../nbs/lab/05_paper.ipynb #c0bbc994
+def full_run(
+    name: str,  # a table, such as "synthetic_table_05"
+):  # its frame; None, and a line that says so, where the repository is not at hand
+    "A table of the full-size runs, from results/paper of the repository."
+    import pandas as pd
+
+    for folder in (Path(cwcal.__file__).resolve().parents[1], *Path.cwd().resolve().parents, Path.cwd()):
+        if (path := folder / "results" / "paper" / f"{name}.csv").is_file():
+            return pd.read_csv(path)
+    print(f"results/paper/{name}.csv is not here: the full-size tables are in the repository, not in an installed package")
+    return None

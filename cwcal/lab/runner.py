@@ -363,7 +363,7 @@ def _yaml_file(path):
         raise InputError(f"{path}: must map names to values, got {type(values).__name__}", "files")
     return values or {}
 
-# %% ../../nbs/lab/04_runner.ipynb #cde8965a
+# %% ../../nbs/lab/04_runner.ipynb #94cff0b5
 _HOW = ("out_dir", "n_jobs", "progress")  # parameters that say how a run is done, not what it is
 
 
@@ -453,7 +453,7 @@ def _versions():
     from importlib.metadata import PackageNotFoundError, version
 
     found = {"python": sys.version.split()[0], "cwcal": cwcal.__version__}
-    for name in ("numpy", "scipy", "pandas", "pyarrow", "numba", "matplotlib", "scikit-learn", "xgboost", "xgboost-cpu", "joblib", "papermill"):
+    for name in ("numpy", "scipy", "pandas", "pyarrow", "numba", "matplotlib", "scikit-learn", "xgboost", "xgboost-cpu", "optuna", "joblib", "papermill"):
         try:
             found[name] = version(name)
         except PackageNotFoundError:
@@ -464,7 +464,7 @@ def _versions():
 def _now():
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
-# %% ../../nbs/lab/04_runner.ipynb #fd130207
+# %% ../../nbs/lab/04_runner.ipynb #b0023870
 @contextmanager
 def _environment():
     "What the kernel inherits: inline figures, and this very cwcal when it runs from a checkout."
@@ -520,7 +520,7 @@ def _execute(experiment, values, folder, progress):
         with _environment():
             papermill.execute_notebook(
                 book, re.sub(r"([{}])", r"\1\1", str(partial)), parameters=values, kernel_name="python3", language="python", progress_bar=progress,
-                cwd=str(folder if experiment.packaged else experiment.path.parent), start_timeout=120, extra_arguments=["--IPKernelApp.log_level=ERROR"])
+                cwd=str(folder if experiment.packaged else experiment.path.parent), start_timeout=120, extra_arguments=["--IPKernelApp.log_level=CRITICAL"])
     except PapermillExecutionError as e:
         first = next((line for line in e.source.splitlines() if line.strip() and not line.startswith("#|")), "")
         problem = dict(message=f"{e.ename}: {e.evalue}" if e.traceback else _stderr(partial, e.exec_count), cell=e.exec_count, source=first)
@@ -560,7 +560,7 @@ def _missing(experiment, folder, expected, since):
 def _results(folder):
     return sorted(p for kind in ("tables", "figures") for p in (folder / kind).rglob("*") if p.is_file() and not p.name.startswith("."))
 
-# %% ../../nbs/lab/04_runner.ipynb #31e6b41a
+# %% ../../nbs/lab/04_runner.ipynb #b33a700c
 @dataclass(frozen=True, repr=False)
 class Run:
     "A run that succeeded."
@@ -618,7 +618,7 @@ def run_experiment(
             (folder / kind).mkdir(exist_ok=True)
         _write_json(folder / "run.json", record)
         since = (folder / "run.json").stat().st_mtime_ns
-        passed = {**values, **({"out_dir": str(folder)} if "out_dir" in experiment else {})}
+        passed = {**values, **({"out_dir": str(folder)} if "out_dir" in experiment else {}), **({"progress": progress} if "progress" in experiment and "progress" not in given else {})}
         try:
             problem = _execute(experiment, passed, folder, progress)
             missing = None if problem else _missing(experiment, folder, expected, since)

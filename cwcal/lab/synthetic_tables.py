@@ -4,14 +4,11 @@
 
 # %% auto #0
 __all__ = ['N_PRINTED', 'summarise', 'beside_paper', 'not_inside', 'significant', 'side_by_side', 'mean_over_sizes', 'extremes',
-           'ranking_counts', 'given_accuracy', 'full_run']
+           'ranking_counts', 'given_accuracy']
 
-# %% ../../nbs/lab/02_synthetic_tables.ipynb #d72e435c
-from pathlib import Path
-
+# %% ../../nbs/lab/02_synthetic_tables.ipynb #d3391fc0
 import numpy as np
 
-import cwcal
 from ..inputs import InputError
 from .paper import beside, paper_table
 from .synthetic import COLUMNS, DISTRIBUTIONS, MODES, population
@@ -227,16 +224,3 @@ def given_accuracy(
             tail = np.mean(np.abs(residuals) >= abs(off)) if spread > 1e-9 else np.nan
             rows.append((d, area, printed.loc[d, area], predicted, spread, z, tail, bool(spread > 1e-9 or abs(off) <= 0.5e-4)))
     return pd.DataFrame(rows, columns=["distribution", "area", "paper", "predicted", "spread", "z", "tail", "possible"])
-
-# %% ../../nbs/lab/02_synthetic_tables.ipynb #4b75379e
-def full_run(
-    name: str,  # a table, such as "synthetic_table_05"
-):  # its frame; None, and a line that says so, where the repository is not at hand
-    "A table of the full-size runs, from results/paper of the repository."
-    import pandas as pd
-
-    for folder in (Path(cwcal.__file__).resolve().parents[1], *Path.cwd().resolve().parents, Path.cwd()):
-        if (path := folder / "results" / "paper" / f"{name}.csv").is_file():
-            return pd.read_csv(path)
-    print(f"results/paper/{name}.csv is not here: the full-size tables are in the repository, not in an installed package")
-    return None
