@@ -73,6 +73,20 @@ def test_levels_come_from_training_alone(kind):
     assert np.array_equal(later[:, 0], [np.nan, 0, np.nan, 1], equal_nan=True)
 
 
+def test_what_a_column_is_the_training_rows_decide():
+    "A clock column with one entry of another form once was a category in training and seconds later, or the reverse, as the split had it."
+    clock, odd = pd.Series(["00:30.5", "01:00.0", "59:59.9"]), pd.Series(["00:30.5", "6/25/2022 14:05", "59:59.9"])
+    for train, later in ((clock, odd), (odd, clock), (odd, odd)):
+        X, kinds, levels = encode_features(pd.DataFrame({"at": train}))
+        Z, later_kinds, _ = encode_features(pd.DataFrame({"at": later}), levels)
+        assert kinds == later_kinds == ["q"] and X[0, 0] == Z[0, 0] == 30.5
+        assert np.isnan(X[1, 0]) == (train is odd) and np.isnan(Z[1, 0]) == (later is odd)
+    text = pd.DataFrame({"at": ["cook", "smith", "00:30.5"]})
+    _, kinds, levels = encode_features(text)
+    later, later_kinds, _ = encode_features(pd.DataFrame({"at": ["00:30.5", "00:30.5", "smith"]}), levels)  # all clock times now, categories still
+    assert kinds == later_kinds == ["c"] and later[:, 0].tolist() == [0, 0, 2]
+
+
 @pytest.mark.parametrize("power", [0.0, 0.5, 1.0])
 def test_class_weights_average_one_and_balance(power):
     y = np.array([0] * 90 + [1] * 9 + [2])

@@ -146,16 +146,18 @@ def test_the_same_seed_gives_the_same_predictions(cancer):
 
 
 def test_find_predictions_and_the_largest_run(cancer, tmp_path):
-    smoke = replace(cancer, meta={**cancer.meta, "profile": "smoke", "seed": 3, "key": "b"})
-    paper = replace(cancer, meta={**cancer.meta, "profile": "paper", "seed": 5, "key": "c"})
-    for name, p in (("one", smoke), ("two", paper)):
+    def run(key, n, **settings):
+        return replace(cancer, meta={**cancer.meta, "n": n, "key": key, "profile": key, "settings": asdict(replace(QUICK, **settings))})
+
+    few, many, searched, weighted = run("few", 300, n_trials=60), run("many", 569, n_trials=0), run("searched", 569, n_trials=3), run("weighted", 569, n_trials=60, class_weight="balanced")
+    assert [p.meta["key"] for p in largest_runs([few, many, weighted, searched])] == ["searched"]  # rows, then trials; not weighted
+    assert largest_runs([few, weighted]) == [few] and largest_runs([weighted]) == [weighted] and largest_runs([few, many], "few") == [few] and largest_runs([many], "paper") == []
+    for name, p in (("one", few), ("two", many)):
         write_predictions(p, tmp_path / name / "predictions" / "breast_cancer.parquet")
-    found = find_predictions([tmp_path])
-    assert [p.meta["profile"] for p in found] == ["paper", "smoke"] and [p.meta["key"] for p in largest_runs(found)] == ["c"]
-    assert [p.meta["key"] for p in largest_runs(found, "smoke")] == ["b"] and largest_runs(found, "standard") == []
+    assert {p.meta["key"] for p in find_predictions([tmp_path])} == {"few", "many"}
     (tmp_path / "two" / "predictions" / "breast_cancer.parquet").write_bytes(b"PAR1")
     with pytest.warns(InputWarning, match="must be predictions"):
-        assert [p.meta["key"] for p in find_predictions([tmp_path])] == ["b"]
+        assert [p.meta["key"] for p in find_predictions([tmp_path])] == ["few"]
 
 
 def test_wine_rare_classes_are_said(shared):

@@ -75,31 +75,34 @@ def settings_name(
             return name + suffix
     return "custom" + suffix
 
-# %% ../../nbs/lab/09_models.ipynb #36b52c06
+# %% ../../nbs/lab/09_models.ipynb #01a8ec28
 def encode_features(
     X,  # DataFrame
-    levels=None,  # {column: levels} of the training rows; None: these are the training rows
-) -> tuple:  # (float32 matrix, "q" or "c" a column, levels)
+    levels=None,  # as returned for the training rows; None: these are the training rows
+) -> tuple:  # (float32 matrix, "q" or "c" a column, {column that is no number: its levels, or "clock"})
     """Features as XGBoost takes them, and the levels with which later rows are to be encoded.
 
-    Errors: InputError for later rows without one of the columns."""
+    Errors: InputError for later rows with a column of text that the training rows did not have, or had as numbers."""
     import pandas as pd
 
     learned, out, kinds = dict(levels or {}), np.empty(X.shape, np.float32), []
     for j, name in enumerate(X.columns):
-        column = X[name]
-        if pd.api.types.is_numeric_dtype(column) and not isinstance(column.dtype, pd.CategoricalDtype):
-            out[:, j], kind = column.to_numpy(dtype=np.float64, na_value=np.nan), "q"
-        elif not isinstance(column.dtype, pd.CategoricalDtype) and (seconds := clock_seconds(column)).notna().all():
-            out[:, j], kind = seconds, "q"
+        column, category = X[name], isinstance(X[name].dtype, pd.CategoricalDtype)
+        if name not in learned:
+            if pd.api.types.is_numeric_dtype(column) and not category:
+                out[:, j] = column.to_numpy(dtype=np.float64, na_value=np.nan)
+                kinds.append("q")
+                continue
+            if levels is not None:
+                raise InputError(f"`levels` has no column {name!r}", "levels")
+            clock = not category and clock_seconds(column).notna().sum() > 0.5 * column.notna().sum()
+            learned[name] = "clock" if clock else sorted(map(str, column.dropna().unique()))
+        if isinstance(learned[name], str):
+            out[:, j] = clock_seconds(column)
         else:
-            if name not in learned:
-                if levels is not None:
-                    raise InputError(f"`levels` has no column {name!r}", "levels")
-                learned[name] = sorted(map(str, column.dropna().unique()))
             codes = pd.Index(learned[name]).get_indexer(column.astype(object).where(column.notna(), None).map(lambda v: None if v is None else str(v)))
-            out[:, j], kind = np.where(codes < 0, np.nan, codes), "c"
-        kinds.append(kind)
+            out[:, j] = np.where(codes < 0, np.nan, codes)
+        kinds.append("q" if isinstance(learned[name], str) else "c")
     return out, kinds, learned
 
 # %% ../../nbs/lab/09_models.ipynb #76919e96

@@ -201,15 +201,18 @@ def find_predictions(
             found[p.meta["key"]] = p
     return sorted(found.values(), key=lambda p: (p.meta["dataset"], p.meta["profile"], p.meta["seed"]))
 
-# %% ../../nbs/lab/09_predictions.ipynb #29d1cec4
+# %% ../../nbs/lab/09_predictions.ipynb #9349367d
 def largest_runs(
     predictions,  # list of Predictions
-    only: str = "",  # settings to use, such as "standard"; "": any
+    only: str = "",  # profile to use, such as "standard"; "": any
 ) -> list:  # of Predictions, one a data set
-    "Of each data set the run with the largest settings (paper, standard, usual, quick, smoke, any other), then the smallest seed."
-    order = {name: i for i, name in enumerate(("paper", "standard", "usual", "quick", "smoke"))}
+    "Of each data set the run with the most rows, then the most trials and folds, then the smallest seed; runs with class weights or another score only where there is no other."
+    def size(p):
+        s = p.meta["settings"]
+        return s["class_weight"] != "none" or s["objective"] != "log_loss", -p.meta["n"], -s["n_trials"], -s["n_folds"], -s["max_rounds"], p.meta["seed"], p.meta["key"]
+
     best = {}
-    for p in sorted(predictions, key=lambda p: (order.get(p.meta["profile"], len(order)), p.meta["seed"], p.meta["key"])):
+    for p in sorted(predictions, key=size):
         if only in ("", p.meta["profile"]):
             best.setdefault(p.meta["dataset"], p)
     return [best[d] for d in sorted(best)]
