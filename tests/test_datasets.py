@@ -20,7 +20,7 @@ from cwcal.cli import app
 from cwcal.inputs import InputError, InputWarning
 from cwcal.lab import datasets, download
 from cwcal.lab.dataset_registry import DATASETS, dataset_info
-from cwcal.lab.datasets import Dataset, as_in_paper, clock_seconds, dataset_table, load_dataset, locate, verify_dataset
+from cwcal.lab.datasets import Dataset, as_in_paper, dataset_table, load_dataset, locate, verify_dataset
 from cwcal.lab.download import UPSTREAM, DownloadError, Source, cache_home, cached_problem, fetch, read_upstream
 from cwcal.lab.splits import SHIFTS, shifted_split, stratified_split, stratified_subset
 
@@ -403,12 +403,6 @@ def test_as_in_paper_and_notes_travel():
     assert as_in_paper(cancer) is cancer
 
 
-def test_clock_seconds():
-    assert clock_seconds(pd.Series(["00:00.0", "59:59.9"])).tolist() == [0, 3599.9]
-
-
-# splits
-
 def test_stratified_split_is_deterministic_and_a_partition():
     d = miniature(401, split=False)
     a, b, other = stratified_split(d, 3), stratified_split(d, 3), stratified_split(d, 4)
@@ -486,6 +480,7 @@ def test_prepared_files(prepared, name):
     assert d.sha256 == d.version.sha256 and (d.codes >= 0).all() and d.X.shape == (d.version.rows, d.version.features)
     assert bool(d.notes) == (d.label != d.name) == (name in ("bank_marketing", "higgs_boson", "naticusdroid"))
     part = as_in_paper(d)
+    assert ("timestamp" in d.X) == (name == "accelerometer") and "timestamp" not in part.X and (part is d) == (name not in ("accelerometer", "adult_income"))
     s = stratified_split(part)
     if name == "adult_income":
         assert s.sizes == {"train": 22621, "validation": 7541, "test": 15060}

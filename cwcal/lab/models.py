@@ -6,7 +6,7 @@
 __all__ = ['IMAGES', 'SETTINGS', 'USUAL', 'Settings', 'settings_name', 'encode_features', 'class_weights', 'TrainingRows',
            'xgboost_parameters', 'cross_validate', 'probabilities', 'fit', 'margins', 'load_model']
 
-# %% ../../nbs/lab/09_models.ipynb #3b6d6d29
+# %% ../../nbs/lab/09_models.ipynb #b90ba548
 import hashlib
 import os
 from dataclasses import asdict, dataclass
@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from ..inputs import InputError
-from .datasets import clock_seconds
 from .pieces import _replace, canonical
 
 # %% ../../nbs/lab/09_models.ipynb #6e58fc4b
@@ -75,11 +74,11 @@ def settings_name(
             return name + suffix
     return "custom" + suffix
 
-# %% ../../nbs/lab/09_models.ipynb #01a8ec28
+# %% ../../nbs/lab/09_models.ipynb #b6495159
 def encode_features(
     X,  # DataFrame
     levels=None,  # as returned for the training rows; None: these are the training rows
-) -> tuple:  # (float32 matrix, "q" or "c" a column, {column that is no number: its levels, or "clock"})
+) -> tuple:  # (float32 matrix, "q" or "c" a column, {column that is no number: its levels})
     """Features as XGBoost takes them, and the levels with which later rows are to be encoded.
 
     Errors: InputError for later rows with a column of text that the training rows did not have, or had as numbers."""
@@ -87,22 +86,19 @@ def encode_features(
 
     learned, out, kinds = dict(levels or {}), np.empty(X.shape, np.float32), []
     for j, name in enumerate(X.columns):
-        column, category = X[name], isinstance(X[name].dtype, pd.CategoricalDtype)
+        column = X[name]
+        number = pd.api.types.is_numeric_dtype(column) and not isinstance(column.dtype, pd.CategoricalDtype)
+        if name not in learned and number:
+            out[:, j] = column.to_numpy(dtype=np.float64, na_value=np.nan)
+            kinds.append("q")
+            continue
         if name not in learned:
-            if pd.api.types.is_numeric_dtype(column) and not category:
-                out[:, j] = column.to_numpy(dtype=np.float64, na_value=np.nan)
-                kinds.append("q")
-                continue
             if levels is not None:
                 raise InputError(f"`levels` has no column {name!r}", "levels")
-            clock = not category and clock_seconds(column).notna().sum() > 0.5 * column.notna().sum()
-            learned[name] = "clock" if clock else sorted(map(str, column.dropna().unique()))
-        if isinstance(learned[name], str):
-            out[:, j] = clock_seconds(column)
-        else:
-            codes = pd.Index(learned[name]).get_indexer(column.astype(object).where(column.notna(), None).map(lambda v: None if v is None else str(v)))
-            out[:, j] = np.where(codes < 0, np.nan, codes)
-        kinds.append("q" if isinstance(learned[name], str) else "c")
+            learned[name] = sorted(map(str, column.dropna().unique()))
+        codes = pd.Index(learned[name]).get_indexer(column.astype(object).where(column.notna(), None).map(lambda v: None if v is None else str(v)))
+        out[:, j] = np.where(codes < 0, np.nan, codes)
+        kinds.append("c")
     return out, kinds, learned
 
 # %% ../../nbs/lab/09_models.ipynb #76919e96
