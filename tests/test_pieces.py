@@ -90,7 +90,7 @@ def test_seeds_differ_by_seed_type_and_value():
 
 @pytest.mark.parametrize("seed", [-1, 1.0, True, "1", None])
 def test_bad_seed(seed):
-    with pytest.raises(InputError, match="`seed` must be a whole number >= 0"):
+    with pytest.raises(InputError, match="`seed` must be a whole number of at least 0"):
         run_pieces(draws, [], seed=seed)
 
 

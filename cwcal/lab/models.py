@@ -6,7 +6,7 @@
 __all__ = ['IMAGES', 'SETTINGS', 'USUAL', 'Settings', 'settings_name', 'encode_features', 'class_weights', 'TrainingRows',
            'xgboost_parameters', 'cross_validate', 'probabilities', 'fit', 'margins', 'load_model']
 
-# %% ../../nbs/lab/09_models.ipynb #b90ba548
+# %% ../../nbs/lab/09_models.ipynb #c6ca9765
 import hashlib
 import os
 from dataclasses import asdict, dataclass
@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from ..inputs import InputError
+from ..inputs import InputError, as_choice, as_number, as_whole
 from .pieces import _replace, canonical
 
-# %% ../../nbs/lab/09_models.ipynb #6e58fc4b
+# %% ../../nbs/lab/09_models.ipynb #504b5039
 @dataclass(frozen=True)
 class Settings:
     "How models are searched and fitted."
@@ -35,17 +35,12 @@ class Settings:
     device: str = "cpu"  # as XGBoost has it, "cuda" for one
 
     def __post_init__(self):
-        least = {"n_trials": 0, "n_folds": 2, "max_rounds": 1, "patience": 1, "max_rows": 0, "max_bin": 2}
-        for name, low in least.items():
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < low:
-                raise InputError(f"`{name}` must be a whole number of at least {low}, got {value!r}", name)
-        if not 0 < self.max_colsample <= 1:
-            raise InputError(f"`max_colsample` must lie in (0, 1], got {self.max_colsample!r}", "max_colsample")
-        if self.class_weight not in ("none", "balanced", "search") and not (isinstance(self.class_weight, (float, int)) and not isinstance(self.class_weight, bool) and 0 <= self.class_weight <= 1):
-            raise InputError(f"`class_weight` must be one of none, balanced, search, or a power in [0, 1], got {self.class_weight!r}", "class_weight")
-        if self.objective not in ("log_loss", "auc", "accuracy"):
-            raise InputError(f"`objective` must be one of log_loss, auc, accuracy, got {self.objective!r}", "objective")
+        for name, least in {"n_trials": 0, "n_folds": 2, "max_rounds": 1, "patience": 1, "max_rows": 0, "max_bin": 2}.items():
+            as_whole(getattr(self, name), name, least)
+        as_number(self.max_colsample, "max_colsample", "lie in (0, 1]", lambda v: 0 < v <= 1)
+        if self.class_weight not in ("none", "balanced", "search"):
+            as_number(self.class_weight, "class_weight", "be one of none, balanced, search, or a power in [0, 1]", lambda v: 0 <= v <= 1)
+        as_choice(self.objective, "objective", ("log_loss", "auc", "accuracy"))
 
 # %% ../../nbs/lab/09_models.ipynb #c1123139
 IMAGES = ("cifar10", "mnist")

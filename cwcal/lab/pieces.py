@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['plain', 'canonical', 'piece_seed', 'run_pieces', 'save_table', 'save_figure']
 
-# %% ../../nbs/lab/03_pieces.ipynb #d95c15d9
+# %% ../../nbs/lab/03_pieces.ipynb #69f0e296
 import hashlib
 import json
 import os
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..inputs import InputError, InputTypeError
+from ..inputs import InputError, as_whole, InputTypeError
 
 # %% ../../nbs/lab/03_pieces.ipynb #9a92b36d
 def plain(
@@ -61,14 +61,13 @@ def canonical(
     "One text per value: JSON with sorted keys; 1, 1.0 and True are three values."
     return json.dumps(plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
-# %% ../../nbs/lab/03_pieces.ipynb #57921c9e
+# %% ../../nbs/lab/03_pieces.ipynb #10cb5c71
 def piece_seed(
     seed: int,  # master seed, >= 0
     piece: dict,  # what the piece is
 ) -> np.random.SeedSequence:
     "The seed sequence of a piece: a function of the master seed and of the piece's content alone."
-    if isinstance(seed, (bool, np.bool_)) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise InputError(f"`seed` must be a whole number >= 0, got {seed!r}", "seed")
+    as_whole(seed, "seed", 0)
     words = np.frombuffer(hashlib.sha256(canonical(piece).encode()).digest(), dtype=">u4")
     return np.random.SeedSequence([int(seed), *map(int, words)])
 

@@ -5,13 +5,13 @@
 # %% auto #0
 __all__ = ['SHIFTS', 'Split', 'stratified_split', 'stratified_subset', 'shifted_split']
 
-# %% ../../nbs/lab/06_splits.ipynb #8bab4678
+# %% ../../nbs/lab/06_splits.ipynb #f60a71d6
 from dataclasses import dataclass, replace
 from typing import Optional
 
 import numpy as np
 
-from ..inputs import InputError
+from ..inputs import InputError, as_whole
 from .datasets import Dataset
 
 # %% ../../nbs/lab/06_splits.ipynb #c04b5630
@@ -34,7 +34,7 @@ class Split:
     def __repr__(self):
         return f"Split({', '.join(f'{k} {v:,}' for k, v in self.sizes.items())}; {self.what})"
 
-# %% ../../nbs/lab/06_splits.ipynb #9c4be5a6
+# %% ../../nbs/lab/06_splits.ipynb #3f12abcf
 def _cut(rows, labels, share, seed):
     "Two stratified parts of `rows`, the second with `share` of them, rounded up."
     from sklearn.model_selection import train_test_split
@@ -45,13 +45,7 @@ def _cut(rows, labels, share, seed):
         raise InputError(f"`dataset` has too few rows for a stratified split: {str(e).splitlines()[0].rstrip('.')}", "dataset") from e
     return np.sort(first), np.sort(second)
 
-
-def _seed(seed):
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**32:
-        raise InputError(f"`seed` must be a whole number of at least 0, got {seed!r}", "seed")
-    return int(seed)
-
-# %% ../../nbs/lab/06_splits.ipynb #3c10cc2b
+# %% ../../nbs/lab/06_splits.ipynb #385a8491
 def stratified_split(
     dataset: Dataset,
     seed: int = 0,  # the same seed and rows give the same split
@@ -62,16 +56,16 @@ def stratified_split(
     Source: arXiv 2605.01796, appendix A.4. Departure: the paper's seed is not known."""
     labels, rows = dataset.codes, np.arange(dataset.n)
     if dataset.split is None:
-        rest, test = _cut(rows, labels, 0.2, _seed(seed))
+        rest, test = _cut(rows, labels, 0.2, as_whole(seed, "seed", 0, 2**32 - 1))
         what = f"stratified 60/20/20, seed {seed}"
     else:
         held_out = (dataset.split == "test").to_numpy()
         rest, test = rows[~held_out], rows[held_out]
         what = f"official test part, the rest stratified 75/25, seed {seed}"
-    train, validation = _cut(rest, labels, 0.25, _seed(seed))
+    train, validation = _cut(rest, labels, 0.25, as_whole(seed, "seed", 0, 2**32 - 1))
     return Split(train, validation, test, what=what, notes=dataset.notes)
 
-# %% ../../nbs/lab/06_splits.ipynb #1a951e4d
+# %% ../../nbs/lab/06_splits.ipynb #4de41a53
 def stratified_subset(
     dataset: Dataset,
     max_rows: int,  # rows to keep; 0: all
@@ -80,12 +74,11 @@ def stratified_subset(
     """At most `max_rows` rows with the shares of classes and official parts; the notes say so.
 
     Errors: InputError for a class with one row, or fewer rows than classes."""
-    if isinstance(max_rows, bool) or not isinstance(max_rows, (int, np.integer)) or max_rows < 0:
-        raise InputError(f"`max_rows` must be a whole number of at least 0, got {max_rows!r}", "max_rows")
+    as_whole(max_rows, "max_rows", 0)
     if not max_rows or max_rows >= dataset.n:
         return dataset
     strata = dataset.codes + (0 if dataset.split is None else len(dataset.classes) * (dataset.split == "test").to_numpy())
-    _, keep = _cut(np.arange(dataset.n), strata, int(max_rows), _seed(seed))
+    _, keep = _cut(np.arange(dataset.n), strata, int(max_rows), as_whole(seed, "seed", 0, 2**32 - 1))
     return dataset.subset(keep, f"{len(keep):,} of {dataset.n:,} rows, stratified, seed {seed}")
 
 # %% ../../nbs/lab/06_splits.ipynb #a5aca62c
@@ -114,7 +107,7 @@ SHIFTS = {  # data set -> {by: (what it is, features -> rows of the shifted part
     "wine": {"colour": ("trained on white wines, shifted: red", lambda X: X.index.to_numpy() < 1599)},  # the first 1,599 rows of the file are red
 }
 
-# %% ../../nbs/lab/06_splits.ipynb #85ee9b4d
+# %% ../../nbs/lab/06_splits.ipynb #9cc19d46
 def shifted_split(
     dataset: Dataset,
     by=None,  # name of a shift in SHIFTS, None: the data set's first; or a mask, True for the shifted rows
@@ -128,8 +121,8 @@ def shifted_split(
     if not 0 < mask.sum() < dataset.n:
         raise InputError(f"`by` must leave rows on both sides, got {mask.sum():,} shifted of {dataset.n:,} ({what})", "by")
     labels, source = dataset.codes, np.flatnonzero(~mask)
-    rest, test = _cut(source, labels, 0.2, _seed(seed))
-    train, validation = _cut(rest, labels, 0.25, _seed(seed))
+    rest, test = _cut(source, labels, 0.2, as_whole(seed, "seed", 0, 2**32 - 1))
+    train, validation = _cut(rest, labels, 0.25, as_whole(seed, "seed", 0, 2**32 - 1))
     unseen = [str(dataset.classes[k]) for k in np.setdiff1d(labels[mask], labels[train])]
     notes = (f"classes in the shifted part that training never saw: {', '.join(unseen)}",) if unseen else ()
     return Split(train, validation, test, np.flatnonzero(mask), f"{what}, seed {seed}", (*dataset.notes, *notes))

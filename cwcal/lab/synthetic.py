@@ -7,7 +7,7 @@ __all__ = ['DISTRIBUTIONS', 'MODES', 'COLUMNS', 'Distribution', 'Mode', 'Populat
            'repetitions', 'with_columns', 'simulate', 'simulate_piece', 'ranking_repetitions', 'simulate_ranking',
            'ranking_piece']
 
-# %% ../../nbs/lab/02_synthetic.ipynb #f68e1a29
+# %% ../../nbs/lab/02_synthetic.ipynb #534653e7
 import difflib
 from dataclasses import dataclass
 from functools import partial
@@ -16,7 +16,7 @@ from typing import Callable
 import numpy as np
 
 from ..compiled import compiled
-from ..inputs import InputError
+from ..inputs import InputError, as_whole
 from .pieces import piece_seed, run_pieces
 from ..profile import Profile
 
@@ -196,7 +196,7 @@ def _named(argument, name, known):
     near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.5)
     raise InputError(f"`{argument}` must be one of {', '.join(known)}; got {name!r}" + (f", did you mean {near[0]!r}?" if near else ""), argument)
 
-# %% ../../nbs/lab/02_synthetic.ipynb #f6661ee1
+# %% ../../nbs/lab/02_synthetic.ipynb #6ac16383
 def synthetic_profile(
     distribution: str = "uniform",  # one of DISTRIBUTIONS
     mode: str = "perfect",  # one of MODES
@@ -209,7 +209,7 @@ def synthetic_profile(
     1 - conf is exact; the score of the other class is min(conf, 1 - conf), so that the scores of a row need not sum to 1.
     Errors: InputError for an unknown name, n < 1 or a negative seed.
     Source: arXiv 2605.01796, section 3.1 and Table 4; the other class's score follows from its Table 11."""
-    m, n = _named("mode", mode, MODES), _count("n", n)
+    m, n = _named("mode", mode, MODES), as_whole(n, "n")
     confidences, outcomes = (np.random.default_rng(s) for s in _seeds(seed, _named("distribution", distribution, DISTRIBUTIONS).name, n, mode))
     return _profile(*_labelled(DISTRIBUTIONS[distribution].draw(confidences, n), m, outcomes))
 
@@ -226,10 +226,6 @@ def _profile(q, correct, y_pred):
     return Profile(correct=correct, conf=conf, classes=(0, 1), y_true=np.where(correct, y_pred, 1 - y_pred), y_pred=y_pred, proba=proba, held_error_prob=q)
 
 
-def _count(argument, value):
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise InputError(f"`{argument}` must be a whole number of at least 1, got {value!r}", argument)
-    return int(value)
 
 
 def _seeds(seed, distribution, n, *modes):
@@ -291,7 +287,7 @@ def _repeat(d, modes, n, n_reps, seed, redraw):
                 _error_sums(drawn, m.error_rate(q), q, inverse, rows, errors[j, first : first + reps])
     return claims[:n_reps], errors[:, :n_reps]
 
-# %% ../../nbs/lab/02_synthetic.ipynb #e8527c87
+# %% ../../nbs/lab/02_synthetic.ipynb #2254ae0c
 def repetitions(
     distribution: str,  # one of DISTRIBUTIONS
     modes=("perfect",),  # names out of MODES
@@ -309,7 +305,7 @@ def repetitions(
     import pandas as pd
 
     d = _named("distribution", distribution, DISTRIBUTIONS)
-    chosen, n, n_reps = [_named("modes", m, MODES) for m in modes], _count("n", n), _count("n_reps", n_reps)
+    chosen, n, n_reps = [_named("modes", m, MODES) for m in modes], as_whole(n, "n"), as_whole(n_reps, "n_reps")
     claims, errors = _repeat(d, chosen, n, n_reps, seed, redraw)
     frames = []
     for m, (wrong, wrong_conf, charged) in zip(chosen, np.moveaxis(errors, 2, 1)):
@@ -338,7 +334,7 @@ def with_columns(
     gain = np.where(room > 0, (cwa - acc) / np.where(room > 0, room, 1.0), np.nan)
     return runs.assign(gain_pct=100.0 * gain, z=z, above_1_sigma_pct=100.0 * (z > 1), above_3_sigma_pct=100.0 * (z > 3), p_risk_pct=100.0 * np.where(z > 0, ndtr(z), 0.0))
 
-# %% ../../nbs/lab/02_synthetic.ipynb #6d7a187c
+# %% ../../nbs/lab/02_synthetic.ipynb #25cf6d15
 def simulate(
     *,
     distributions=tuple(DISTRIBUTIONS),  # names out of DISTRIBUTIONS
@@ -361,11 +357,11 @@ def simulate(
     import pandas as pd
 
     _check_names(distributions, modes)
-    sizes = [_count("sizes", n) for n in _listed("sizes", sizes)]
-    n_reps, drawn = _count("n_reps", n_reps), _count("n_reps", n_reps) * _count("n_replicates", n_replicates)
+    sizes = [as_whole(n, "sizes") for n in _listed("sizes", sizes)]
+    n_reps, drawn = as_whole(n_reps, "n_reps"), as_whole(n_reps, "n_reps") * as_whole(n_replicates, "n_replicates")
     if not isinstance(redraw, (bool, np.bool_)):
         raise InputError(f"`redraw` must be True or False, got {redraw!r}", "redraw")
-    pieces = [dict(distribution=d, modes=list(modes), n=n, n_reps=max(n_reps, min(drawn, _count("max_rows", max_rows) // n)), redraw=bool(redraw), seed=seed) for n in sizes for d in distributions]
+    pieces = [dict(distribution=d, modes=list(modes), n=n, n_reps=max(n_reps, min(drawn, as_whole(max_rows, "max_rows") // n)), redraw=bool(redraw), seed=seed) for n in sizes for d in distributions]
     return pd.concat(map(with_columns, run_pieces(simulate_piece, pieces, seed=seed, out_dir=out_dir, n_jobs=n_jobs, progress=progress)), ignore_index=True)
 
 
@@ -411,7 +407,7 @@ def _two_areas(order, score, is_k, w):
         i = j
     return (won / (positive * below) if positive * below > 0.0 else np.nan), (won_w / (positive_w * below_w) if positive_w * below_w > 0.0 else np.nan)
 
-# %% ../../nbs/lab/02_synthetic.ipynb #7c60aafb
+# %% ../../nbs/lab/02_synthetic.ipynb #7ff1d9d1
 def ranking_repetitions(
     distribution: str,  # one of DISTRIBUTIONS
     modes=("perfect",),  # names out of MODES
@@ -429,7 +425,7 @@ def ranking_repetitions(
     import pandas as pd
 
     d = _named("distribution", distribution, DISTRIBUTIONS)
-    chosen, n, n_reps = [_named("modes", m, MODES) for m in modes], _count("n", n), _count("n_reps", n_reps)
+    chosen, n, n_reps = [_named("modes", m, MODES) for m in modes], as_whole(n, "n"), as_whole(n_reps, "n_reps")
     confidences, *outcomes = map(np.random.default_rng, _seeds(seed, d.name, n, *(m.name for m in chosen)))
     values = np.empty((n_reps, len(chosen), 4))
     for rep in range(n_reps):
@@ -470,7 +466,7 @@ def simulate_ranking(
     import pandas as pd
 
     _check_names(distributions, modes)
-    pieces = [dict(distribution=d, modes=list(modes), n=_count("n", n), n_reps=_count("n_reps", n_reps), complement=bool(complement), seed=seed) for d in distributions]
+    pieces = [dict(distribution=d, modes=list(modes), n=as_whole(n, "n"), n_reps=as_whole(n_reps, "n_reps"), complement=bool(complement), seed=seed) for d in distributions]
     return pd.concat(run_pieces(ranking_piece, pieces, seed=seed, out_dir=out_dir, n_jobs=n_jobs, progress=progress), ignore_index=True)
 
 
