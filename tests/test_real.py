@@ -303,7 +303,7 @@ def test_many_splits_resume(tmp_path):
 
 
 def test_committed_tables_carry_their_profile():
-    for name in ("real_rows", "real_rows_smoke", "real_class_weights", "real_seeds_intervals", "real_seeds_verdicts", "real_seeds_findings", "real_seeds_ranks", "real_table_02", "real_table_06", "real_table_07", "real_table_12"):
+    for name in ("real_rows", "real_rows_standard", "real_rows_smoke", "real_weights", "real_roc", "real_seeds_intervals", "real_seeds_verdicts", "real_seeds_findings", "real_seeds_ranks", "real_table_02", "real_table_06", "real_table_07", "real_table_12"):
         table = full_run(name)
         assert table is not None and table["profile"].notna().all(), name
     rows = full_run("real_rows")
