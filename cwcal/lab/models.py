@@ -42,14 +42,14 @@ class Settings:
             as_number(self.class_weight, "class_weight", "be one of none, balanced, search, or a power in [0, 1]", lambda v: 0 <= v <= 1)
         as_choice(self.objective, "objective", ("log_loss", "auc", "accuracy"))
 
-# %% ../../nbs/lab/09_models.ipynb #c1123139
+# %% ../../nbs/lab/09_models.ipynb #3d4fd2ec
 IMAGES = ("cifar10", "mnist")
 SETTINGS = {
     "smoke": Settings(n_trials=3, max_rounds=300),
     "standard": Settings(n_trials=15, max_rows=20_000),
     "standard_images": Settings(n_trials=3, max_rounds=300, max_rows=5_000, max_bin=64, max_colsample=0.1),
     "quick": Settings(n_trials=0, max_rows=20_000),
-    "quick_images": Settings(n_trials=0, max_rounds=300, max_rows=5_000, max_bin=64, max_colsample=0.1),
+    "quick_images": Settings(n_trials=0, n_folds=2, max_rounds=300, max_rows=5_000, max_bin=64, max_colsample=0.1),
     "usual": Settings(n_trials=0),
     "paper": Settings(),
 }
