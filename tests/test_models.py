@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.optimize import minimize
 
-from cwcal.inputs import InputError
+from cwcal.inputs import InputError, InputWarning
 from cwcal.lab import calibrate, models, search as search_module
 from cwcal.lab.calibrate import Calibrator, fit_calibrator, fit_isotonic, fit_platt
 from cwcal.lab.models import SETTINGS, USUAL, Settings, TrainingRows, class_weights, cross_validate, encode_features, fit, margins, probabilities, settings_name
@@ -128,6 +128,20 @@ def test_an_interrupted_search_ends_where_an_uninterrupted_one_does(rows, tmp_pa
     assert resumed.n_resumed == 2 and (resumed.parameters, resumed.n_rounds, resumed.value) == (whole.parameters, whole.n_rounds, whole.value)
     pd.testing.assert_frame_equal(resumed.trials, whole.trials)
     assert search(rows, settings, path=tmp_path / "study.db").n_resumed == 4
+
+
+@pytest.mark.parametrize("damage", ["garbage", "middle"])
+def test_a_damaged_study_is_set_aside_and_made_again(rows, tmp_path, damage):
+    path, one = tmp_path / "study.db", replace(QUICK, n_trials=1, max_rounds=5)
+    first = search(rows, one, path=path)
+    good = path.read_bytes()
+    bad = b"garbage" * 100 if damage == "garbage" else good[:4096] + b"\xff" * (len(good) - 4096)
+    path.write_bytes(bad)
+    with pytest.warns(InputWarning, match="study.db is damaged") as caught:
+        again = search(rows, one, path=path)
+    assert len(caught) == 1 and caught[0].filename == __file__
+    assert again.n_resumed == 0 and again.parameters == first.parameters and (tmp_path / "study.db.damaged").read_bytes() == bad
+    assert search(rows, one, path=path).n_resumed == 1  # no second warning
 
 
 def test_another_search_in_the_same_file_is_another_study(rows, tmp_path):
