@@ -5,11 +5,10 @@
 # %% auto #0
 __all__ = ['REGIMES', 'Predictions', 'write_predictions', 'read_predictions', 'fit_dataset', 'find_predictions', 'largest_runs']
 
-# %% ../../nbs/lab/12_predictions.ipynb #56d095e0
+# %% ../../nbs/lab/12_predictions.ipynb #0ef6ae8d
 import hashlib
 import json
 import os
-import tempfile
 import warnings
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -22,7 +21,7 @@ from ..inputs import InputError, InputTypeError, InputWarning, as_whole
 from .calibrate import fit_calibrator
 from .datasets import Dataset, as_in_paper, load_dataset
 from .models import Settings, TrainingRows, encode_features, fit, margins, probabilities, settings_name
-from .pieces import _replace, canonical, plain
+from .pieces import _replace, _writable, canonical, plain
 from .search import search
 from .splits import stratified_split, stratified_subset
 from ..profile import Profile
@@ -197,7 +196,7 @@ def fit_dataset(
         write_predictions(out, path)
     return out
 
-# %% ../../nbs/lab/12_predictions.ipynb #ec67b8ab
+# %% ../../nbs/lab/12_predictions.ipynb #192a6821
 def _description(d, settings, seed):
     "What the predictions are of; `key` is the same for the same."
     from importlib.metadata import PackageNotFoundError, version
@@ -227,20 +226,6 @@ def _features(X):
         digest.update(repr((str(name), str(column.dtype))).encode())
         digest.update(np.ascontiguousarray(values).tobytes())
     return digest.hexdigest()
-
-
-def _writable(out_dir):
-    "InputError for a place where nothing can be written, before hours are spent on what would be."
-    if not isinstance(out_dir, (str, os.PathLike)):
-        raise InputTypeError(f"`out_dir` must be a folder, or '' for none, got {type(out_dir).__name__}", "out_dir")
-    if not str(out_dir):
-        return
-    try:
-        Path(out_dir).mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=out_dir):
-            pass
-    except OSError as e:
-        raise InputError(f"`out_dir` must be a folder that can be written, got {out_dir} ({e.strerror or e})", "out_dir") from e
 
 # %% ../../nbs/lab/12_predictions.ipynb #c0bfbc42
 def find_predictions(
