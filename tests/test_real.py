@@ -17,7 +17,7 @@ from cwcal.lab.datasets import load_dataset
 from cwcal.lab.models import IMAGES, Settings, settings_name
 from cwcal.lab.paper import full_run, paper_table
 from cwcal.lab.predictions import REGIMES, find_predictions, fit_dataset, largest_runs, read_predictions, write_predictions
-from cwcal.lab.real_splits import across_splits, findings, regime_ranks, verdicts
+from cwcal.lab.real_splits import across_splits, findings, join_runs, regime_ranks, verdicts
 from cwcal.lab.real_tables import metric_row, metric_rows, side_by_side, summarise
 from cwcal.lab.runner import describe, merge_parameters, run_experiment
 from cwcal.metrics.csr import csr, csr_sigma, risk_probability
@@ -304,8 +304,11 @@ def test_table_2_follows_from_printed_table_6():
 def test_side_by_side_with_an_interval():
     t = paper_table(6).query("dataset == 'wine'").assign(profile="x")
     t.attrs = {}
-    across = pd.DataFrame({"dataset": "wine", "calibration": "raw", "quantity": ["acc", "csr"], "low": [0.63, 1.2], "high": [0.65, 1.3]})
+    across = pd.DataFrame({"profile": "y", "dataset": "wine", "calibration": "raw", "quantity": ["acc", "csr"], "low": [0.63, 1.2], "high": [0.65, 1.3]})
     table = side_by_side(t, 6, across).set_index(["calibration", "quantity"])
+    assert table.loc[("raw", "acc"), "splits_of"] == "y"
+    both = side_by_side(t, 6, pd.concat([across, across.assign(profile="x", low=0.1)])).set_index(["calibration", "quantity"])
+    assert both.loc[("raw", "acc"), ["splits_of", "low"]].tolist() == ["x", 0.1]  # the row's own settings, where there are some
     assert (table["difference"] == 0).all() and table.loc[("raw", "acc"), "inside"] is True and table.loc[("raw", "csr"), "inside"] is False
     assert table.loc[("platt", "acc"), "inside"] is None
 
@@ -343,11 +346,31 @@ def test_ranks_by_hand(hand_runs):
     assert r.loc[("liver", "platt"), "high"] == pytest.approx(1.25 + half)
 
 
-def test_intervals_are_observed_values(hand_runs):
-    a = across_splits(hand_runs).set_index(["dataset", "calibration", "quantity"])
-    assert a.loc[("liver", "isotonic", "csr"), ["low", "high", "splits", "defined"]].tolist() == [1.5, 5e5, 2, 2]
+def test_intervals_over_splits(hand_runs):
+    many = pd.concat([hand_runs.query("dataset == 'liver' and split == 0 and calibration == 'raw'").assign(split=s, csr=float(s)) for s in range(21)])
+    a = across_splits(many).set_index("quantity")
+    assert a.loc["csr", ["splits", "defined", "median", "low", "high"]].tolist() == pytest.approx([21, 21, 10, 1, 19])
     gap = across_splits(hand_runs.assign(z=[np.nan, *hand_runs["z"][1:]])).set_index(["dataset", "calibration", "quantity"])
     assert gap.loc[("liver", "raw", "z"), "defined"] == 1 and gap.loc[("liver", "raw", "z"), "splits"] == 2
+    for level in (0, 1, 2, "half"):
+        with pytest.raises(InputError, match="`level` must lie in"):
+            across_splits(hand_runs, level)
+
+
+def test_a_split_counts_once(hand_runs):
+    assert len(join_runs([hand_runs, hand_runs.assign(split=hand_runs["split"] + 2, profile="y")])) == 24
+    with pytest.raises(InputError, match="split 0 of liver in x and y settings"):
+        join_runs([hand_runs, hand_runs.assign(profile="y")])
+
+
+def test_printed_counts_of_the_findings():
+    "By hand from the printed tables: P_risk falls from isotonic over raw to Platt in 4 of 15 data sets, cwA in 5 of 15, cwAUC in 3 of 15."
+    t = paper_table(6).merge(paper_table(7)[["calibration", "dataset", "ece_15"]]).merge(paper_table(12)[["calibration", "dataset", "cwauc"]])
+    f = findings(t.assign(profile="paper", split=0, z=(t["csr"] - 1) / t["sigma_csr"])).set_index("statement")
+    assert (f["n_datasets"] == 15).all() and (f["datasets"] == f["printed"]).all()
+    assert f.loc[[f"{q}: isotonic > raw > Platt" for q in ("P_risk", "cwA", "cwAUC")], "printed"].tolist() == [4, 5, 3]
+    two = paper_table(2).set_index("calibration")["above_1_sigma_of_15"]
+    assert f.loc[["isotonic is risky (above one sigma)", "raw is risky", "Platt is risky"], "printed"].tolist() == two[["isotonic", "raw", "platt"]].tolist()
 
 
 # Experiments

@@ -67,7 +67,7 @@ def _gain_pct(plain_value, weighted):
     low = min(plain_value, weighted)
     return 100 * (weighted - plain_value) / (1 - low) if low < 1 else float("nan")
 
-# %% ../../nbs/lab/13_real_tables.ipynb #badf0d86
+# %% ../../nbs/lab/13_real_tables.ipynb #eb4bb0c2
 def summarise(
     rows,  # DataFrame from metric_rows, several data sets
 ):  # DataFrame: one row a profile and regime, with the columns of Table 2
@@ -83,23 +83,25 @@ def summarise(
 def side_by_side(
     rows,  # DataFrame from metric_rows, one row a data set and regime
     number: int,  # printed table: 6, 7 or 12
-    across=None,  # DataFrame with `low` and `high` by dataset, calibration and quantity: the interval over splits
-):  # DataFrame: profile, dataset, calibration, quantity, ours, printed, difference, low, high, inside
+    across=None,  # DataFrame from across_splits: low and high by profile, dataset, calibration and quantity
+):  # DataFrame: profile, dataset, calibration, quantity, ours, printed, difference, low, high, splits_of, inside
     """Ours beside the print, a row a cell. inside: does the printed value, with its rounding, lie between low and high? Empty without an interval.
 
-    Data sets that are not in `rows` are not in the result.
+    splits_of is the profile of the splits behind the interval: the row's own where there is one, else the first in `across`. Data sets that are not in `rows` are not in the result.
     Errors: InputError for another table."""
-    import pandas as pd
-
     if number not in (6, 7, 12):
         raise InputError(f"`number` must be 6, 7 or 12, got {number!r}", "number")
     out = beside(rows, number, ["calibration", "dataset"]).drop(columns=["se", "z", "low", "high", "compared", "outside"])
     out.insert(0, "profile", out["dataset"].map(rows.drop_duplicates("dataset").set_index("dataset")["profile"]))
     out["difference"] = out["ours"] - out["printed"]
-    decimals = paper_table(number).attrs["decimals"]
-    interval = out[["dataset", "calibration", "quantity"]].merge(across.drop_duplicates(["dataset", "calibration", "quantity"]), how="left") if across is not None else pd.DataFrame({"low": np.nan, "high": np.nan}, index=out.index)
-    out["low"], out["high"] = interval["low"].to_numpy(), interval["high"].to_numpy()
-    half = out["quantity"].map(lambda q: 0.5 * 10.0 ** -decimals[q] * (1 + 1e-9))
+    keys = ["dataset", "calibration", "quantity"]
+    if across is None:
+        return out.assign(low=np.nan, high=np.nan, splits_of=None, inside=None)
+    known = across.assign(own=across["profile"] == across["dataset"].map(out.drop_duplicates("dataset").set_index("dataset")["profile"])).sort_values("own", ascending=False, kind="stable")
+    interval = out[keys].merge(known.rename(columns={"profile": "splits_of"})[[*keys, "low", "high", "splits_of"]].drop_duplicates(keys), how="left")
+    for column in ("low", "high", "splits_of"):
+        out[column] = interval[column].to_numpy()
+    half = out["quantity"].map(lambda q: 0.5 * 10.0 ** -paper_table(number).attrs["decimals"][q] * (1 + 1e-9))
     inside = (out["printed"] + half >= out["low"]) & (out["printed"] - half <= out["high"])
     out["inside"] = inside.astype(object).where(out["low"].notna(), None)
     return out
