@@ -330,7 +330,13 @@ def test_registry():
         for v in info.versions:
             assert v.counts is None or sum(v.counts) == v.rows
             assert (v.test_counts is not None) == info.official_split
-    assert "did you mean 'higgs_boson'" in str(pytest.raises(InputError, dataset_info, "higgs").value)
+    for near, name in (("higgs", "higgs_boson"), ("adult", "adult_income"), ("Bank", "bank_marketing"), ("wines", "wine"), ("cifar-10", "cifar10"), ("covtype", "covertype")):
+        assert f"did you mean '{name}'?" in str(pytest.raises(InputError, dataset_info, near).value)
+    for far in ("iris", "titanic", "x", "breast_reading", "income"):  # no guess is better than a far one
+        assert "did you mean" not in str(pytest.raises(InputError, dataset_info, far).value) and "they are accelerometer" in str(pytest.raises(InputError, dataset_info, far).value)
+    for nothing in (None, 3, "", ["wine"]):
+        caught = pytest.raises(InputError, dataset_info, nothing).value
+        assert caught.argument == "name" and str(caught).startswith("`name` must be text, got")
 
 
 def test_breast_cancer_needs_no_network(server):
@@ -426,6 +432,44 @@ def test_subset_keeps_classes_and_parts():
     for part in ("train", "test"):
         assert abs(s.codes[s.split == part].mean() - d.codes[d.split == part].mean()) < 0.02
     assert s.notes == ("200 of 1,000 rows, stratified, seed 1",) and stratified_split(s).notes == s.notes
+
+
+@pytest.mark.parametrize("left_out", [1, 2, 3, 4])
+def test_a_subset_may_leave_out_fewer_rows_than_there_are_strata(left_out):
+    d = miniature(60)
+    cells = set(zip(d.codes, d.split))
+    kept = [stratified_subset(d, 60 - left_out, seed=s) for s in range(20)]
+    assert len(cells) == 4 and all(s.n == 60 - left_out and len(set(s.X.index)) == s.n and set(zip(s.codes, s.split)) == cells for s in kept)
+    assert len({tuple(s.X.index) for s in kept}) > 10 and kept[3].X.index.equals(stratified_subset(d, 60 - left_out, seed=3).X.index)
+    assert stratified_subset(load_dataset("breast_cancer", download=False), 568).n == 568
+
+
+def test_the_label_shows_what_was_drawn():
+    def of(name, which, n):
+        info = DATASETS[name]
+        X = pd.DataFrame({"a": np.arange(float(n))})
+        y = pd.Series(np.resize(np.array(info.classes, dtype=object), n), name="target")
+        return Dataset(X, y, None, info, next(v for v in info.versions if which(v)))
+
+    older = of("bank_marketing", lambda v: not v.paper, 45211)
+    assert older.label == f"bank_marketing ({older.version.what})" and stratified_subset(older, 20000).label == f"bank_marketing ({older.version.what}; 20,000 of 45,211 rows)"
+    part = of("cifar10", lambda v: v.of, 18000)
+    assert part.label == "cifar10 (18,000 of 60,000 rows)" and stratified_subset(part, 5000).label == "cifar10 (5,000 of 60,000 rows)"
+    d = miniature(1000)
+    adult = as_in_paper(d)
+    assert d.label == adult.label == "adult_income"  # what the paper left out is no draw
+    assert stratified_subset(adult, 200).label == f"adult_income (200 of {adult.n} rows)" and stratified_subset(adult, adult.n - 1).label == f"adult_income ({adult.n - 1} of {adult.n} rows)"
+    assert stratified_subset(adult, 200).subset(np.arange(10)).label == f"adult_income (10 of {adult.n} rows)" and adult.subset(np.arange(adult.n)).label == "adult_income"
+    assert as_in_paper(stratified_subset(d, 200)).label.endswith("of 1,000 rows)")
+
+
+@pytest.mark.parametrize("rows", [[400], [-401], [0.5], [True, False], [], [[0]], "first", None])
+def test_a_subset_names_rows_that_are_none(rows):
+    d = miniature(400)
+    assert d.subset([0, -1]).X.index.tolist() == [0, 399] and d.subset(np.arange(400) < 3).n == 3
+    with pytest.raises(InputError) as caught:
+        d.subset(rows)
+    assert caught.value.argument == "rows"
 
 
 def test_shifted_split():

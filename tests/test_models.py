@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from scipy.optimize import minimize
 
-from cwcal.inputs import InputError
+from cwcal.inputs import InputError, InputWarning
 from cwcal.lab import calibrate, models, search as search_module
 from cwcal.lab.calibrate import Calibrator, fit_calibrator, fit_isotonic, fit_platt
-from cwcal.lab.models import SETTINGS, USUAL, Settings, TrainingRows, class_weights, cross_validate, encode_features, fit, margins, probabilities, settings_name
+from cwcal.lab.models import SETTINGS, USUAL, Settings, TrainingRows, class_weights, cross_validate, encode_features, fit, load_model, margins, probabilities, settings_name, xgboost_parameters
 from cwcal.lab.search import search, search_space, usual_parameters
 from cwcal.profile import Profile
 from tests.naive import calibrate as naive
@@ -29,7 +29,7 @@ def rows():
 # Settings and features
 
 
-@pytest.mark.parametrize("bad", [dict(n_trials=-1), dict(n_folds=1), dict(max_rounds=0), dict(patience=1.5), dict(max_rows=True), dict(max_bin=1), dict(max_colsample=1.1), dict(class_weight="x"), dict(class_weight=1.5), dict(class_weight=True), dict(class_weight=float("nan")), dict(objective="brier")])
+@pytest.mark.parametrize("bad", [dict(n_trials=-1), dict(n_folds=1), dict(max_rounds=0), dict(patience=1.5), dict(max_rows=True), dict(max_bin=1), dict(max_colsample=1.1), dict(class_weight="x"), dict(class_weight=1.5), dict(class_weight=True), dict(class_weight=float("nan")), dict(objective="brier"), dict(device="gpu"), dict(device="cuda:"), dict(device="cuda:x"), dict(device=0), dict(device=None)])
 def test_settings_name_what_is_wrong(bad):
     with pytest.raises(InputError) as caught:
         Settings(**bad)
@@ -81,6 +81,83 @@ def test_what_a_column_is_the_training_rows_decide():
         encode_features(pd.DataFrame({"at": ["x"]}), encode_features(pd.DataFrame({"at": [1.0]}))[2])
 
 
+@pytest.mark.parametrize("first", [["1", "2", "10"], [1, 2, 10], [1.0, 2.0, 10.0], pd.Categorical([1, 2, 10]), pd.Categorical([1.0, 2.0, 10.0])], ids=["text", "whole", "float", "categories", "float categories"])
+@pytest.mark.parametrize("later", [["10", "2", "7"], [10, 2, 7], [10.0, 2.0, 7.5], pd.Categorical([10.0, 2.0, None])], ids=["text", "whole", "float", "float categories"])
+def test_a_level_is_the_same_as_text_and_as_a_number(first, later):
+    learned = encode_features(pd.DataFrame({"c": pd.Series(first, dtype=None if isinstance(first, pd.Categorical) else object)}))[2]
+    assert learned == {"c": ["1", "10", "2"]}
+    assert np.array_equal(encode_features(pd.DataFrame({"c": later}), learned)[0][:, 0], [1, 2, np.nan], equal_nan=True)
+
+
+def test_levels_written_with_a_point_are_met_by_numbers_too():
+    levels = encode_features(pd.DataFrame({"c": ["1.0", "2.0"]}))[2]
+    assert levels == {"c": ["1.0", "2.0"]} and encode_features(pd.DataFrame({"c": [2.0, 1.0]}), levels)[0][:, 0].tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(("frame", "words"), [
+    (pd.DataFrame([[1, 2]], columns=["a", "a"]), "'a' more than once"), (pd.DataFrame({"z": [1j, 2]}), "complex ones in column 'z'"), (pd.DataFrame({"a": [1.0, 2.0], "b": [1.0, np.inf]}), "column 'b', got inf at row 1"),
+    (pd.DataFrame({"b": [-1e39]}), "column 'b', got -1e+39 at row 0"), (np.zeros((3, 2)), "DataFrame, got ndarray"), (None, "DataFrame, got NoneType"), (pd.Series([1.0]), "DataFrame, got Series")])
+def test_features_that_no_tree_takes_are_refused_by_column(frame, words):
+    with pytest.raises(InputError) as caught:
+        encode_features(frame)
+    assert words in str(caught.value) and caught.value.argument == "X"
+
+
+@pytest.mark.parametrize(("argument", "bad"), [("y", [0, 1, 2]), ("y", [0, -1, 1]), ("y", [0, 0.5, 1]), ("y", [0, np.nan, 1]), ("y", ["a", "b", "a"]), ("X", np.zeros((2, 2))), ("X", np.zeros(3)), ("X", [[0.0]] * 3), ("X", np.full((3, 2), "a")),
+                                               ("n_classes", 1), ("n_classes", 2.0), ("kinds", ("q",)), ("kinds", ("q", "x"))])
+def test_training_rows_fit_together(argument, bad):
+    good = dict(X=np.zeros((3, 2), np.float32), y=np.array([0, 1, 1]), n_classes=2, kinds=("q", "c"))
+    assert len(TrainingRows(**good).y) == 3
+    with pytest.raises(InputError) as caught:
+        TrainingRows(**{**good, argument: bad})
+    assert caught.value.argument == argument
+
+
+@pytest.mark.parametrize(("argument", "arguments"), [("y", ([0, 2], 2, 1.0)), ("y", ([0, -1], 2, 1.0)), ("y", ([], 2, 1.0)), ("power", ([0, 1], 2, float("nan"))), ("power", ([0, 1], 2, "1")), ("n_classes", ([0, 1], 0, 1.0))])
+def test_class_weights_name_what_is_wrong(argument, arguments):
+    with pytest.raises(InputError) as caught:
+        class_weights(*arguments)
+    assert caught.value.argument == argument
+
+
+@pytest.mark.parametrize(("name", "bad"), [("eta", 0), ("eta", -0.1), ("eta", 1.1), ("eta", float("nan")), ("eta", "0.1"), ("max_depth", -1), ("max_depth", 2.5), ("min_child_weight", -1), ("gamma", float("inf")), ("subsample", 0), ("subsample", 1.5),
+                                           ("colsample_bytree", 0), ("reg_lambda", -1), ("reg_alpha", None), ("class_weight_power", 2)])
+def test_parameters_have_a_meaning(rows, name, bad):
+    for call in (lambda: xgboost_parameters({**USUAL, name: bad}, 2, QUICK, 0), lambda: cross_validate(rows, {**USUAL, name: bad}, QUICK), lambda: fit(rows, {**USUAL, name: bad}, 1, QUICK)):
+        with pytest.raises(InputError) as caught:
+            call()
+        assert caught.value.argument == name
+
+
+def test_a_misspelt_parameter_is_named(rows):
+    for parameters, words in (({"etaa": 0.1}, "got 'etaa'"), ([("eta", 0.1)], "must be a dict")):
+        for call in (lambda: cross_validate(rows, parameters, QUICK), lambda: fit(rows, parameters, 1, QUICK)):
+            with pytest.raises(InputError, match=words) as caught:
+                call()
+            assert caught.value.argument == "parameters"
+
+
+@pytest.mark.parametrize(("argument", "bad"), [("n_rounds", 0), ("n_rounds", -1), ("n_rounds", 1.0), ("chunk", 0), ("chunk", -1), ("n_jobs", 0), ("seed", -1), ("seed", None)])
+def test_fit_names_what_is_wrong(rows, argument, bad):
+    with pytest.raises(InputError) as caught:
+        fit(rows, USUAL, **{"n_rounds": 2, "settings": QUICK, argument: bad})
+    assert caught.value.argument == argument
+
+
+def test_more_folds_than_rows(rows):
+    few = TrainingRows(rows.X[:4], np.array([0, 1, 0, 1]), 2)
+    assert len(models._folds(few, replace(QUICK, n_folds=4), 0)) == 4
+    with pytest.raises(InputError, match="at most the number of training rows, 4, got 5"):
+        cross_validate(few, USUAL, replace(QUICK, n_folds=5))
+
+
+def test_a_model_that_is_not_there(tmp_path):
+    for path in (tmp_path / "nowhere", tmp_path):
+        with pytest.raises(InputError, match="cannot be read") as caught:
+            load_model(path)
+        assert caught.value.argument == "path"
+
+
 @pytest.mark.parametrize("power", [0.0, 0.5, 1.0])
 def test_class_weights_average_one_and_balance(power):
     y = np.array([0] * 90 + [1] * 9 + [2])
@@ -128,6 +205,20 @@ def test_an_interrupted_search_ends_where_an_uninterrupted_one_does(rows, tmp_pa
     assert resumed.n_resumed == 2 and (resumed.parameters, resumed.n_rounds, resumed.value) == (whole.parameters, whole.n_rounds, whole.value)
     pd.testing.assert_frame_equal(resumed.trials, whole.trials)
     assert search(rows, settings, path=tmp_path / "study.db").n_resumed == 4
+
+
+@pytest.mark.parametrize("damage", ["garbage", "middle"])
+def test_a_damaged_study_is_set_aside_and_made_again(rows, tmp_path, damage):
+    path, one = tmp_path / "study.db", replace(QUICK, n_trials=1, max_rounds=5)
+    first = search(rows, one, path=path)
+    good = path.read_bytes()
+    bad = b"garbage" * 100 if damage == "garbage" else good[:4096] + b"\xff" * (len(good) - 4096)
+    path.write_bytes(bad)
+    with pytest.warns(InputWarning, match="study.db is damaged") as caught:
+        again = search(rows, one, path=path)
+    assert len(caught) == 1 and caught[0].filename == __file__
+    assert again.n_resumed == 0 and again.parameters == first.parameters and (tmp_path / "study.db.damaged").read_bytes() == bad
+    assert search(rows, one, path=path).n_resumed == 1  # no second warning
 
 
 def test_another_search_in_the_same_file_is_another_study(rows, tmp_path):
@@ -276,3 +367,29 @@ def test_platt_of_the_probability_cannot_be_certain():
     y = np.r_[np.ones(50), np.zeros(50)].astype(int)
     q = 1 - fit_calibrator(probabilities(m), y, "platt")(probabilities(np.array([800.0])))[0, 1]
     assert q == pytest.approx(1 / 52, rel=1e-3)  # Platt's target, whatever the margin
+
+
+def test_platt_of_separated_scores_rounds_to_certainty():
+    slopes = [fit_platt([0.5 - gap / 2] * 50 + [0.5 + gap / 2] * 50, [0] * 50 + [1] * 50).a for gap in (0.1, 0.01, 0.001)]
+    assert np.allclose(slopes, [2 * math.log(51) / gap for gap in (0.1, 0.01, 0.001)], rtol=1e-4)  # the targets are met exactly
+    narrow = fit_platt([0.4995] * 50 + [0.5005] * 50, [0] * 50 + [1] * 50)
+    assert narrow(1.0) == 1.0 and narrow.complement(1.0) == 0.0
+
+
+@pytest.mark.parametrize(("argument", "change"), [
+    ("y", dict(y=[0, 1, 3])), ("y", dict(y=[0, -1, 1])), ("y", dict(y=[0, 0.5, 1])), ("y", dict(y=["a", "b", "c"])), ("proba", dict(y=[0, 1])), ("proba", dict(proba=[[0.5, np.nan, 0.5]] * 3)), ("proba", dict(proba=[[0.5, 1.5, -1]] * 3)),
+    ("proba", dict(proba=[0.1, 0.2, 0.3])), ("proba", dict(proba=[[0.5]] * 3)), ("proba", dict(proba=None)), ("method", dict(method="beta")), ("method", dict(method=None)), ("rare", dict(rare="drop")), ("min_rows", dict(min_rows=-1))])
+def test_calibrators_name_what_is_wrong(argument, change):
+    good = dict(proba=[[0.5, 0.3, 0.2]] * 3, y=[0, 1, 2], method="platt")
+    assert fit_calibrator(**good).rare == (0, 1, 2)
+    with pytest.raises(InputError) as caught:
+        fit_calibrator(**{**good, **change})
+    assert caught.value.argument == argument
+
+
+@pytest.mark.parametrize("fit_map", [fit_platt, fit_isotonic])
+@pytest.mark.parametrize(("argument", "arguments"), [("score", ([0.1, np.nan], [0, 1])), ("score", ([0.1, np.inf], [0, 1])), ("score", ([], [])), ("score", (["a", "b"], [0, 1])), ("is_class", ([0.1, 0.2], [0, 2])), ("is_class", ([0.1, 0.2], [0, 0.5])), ("is_class", ([0.1, 0.2], [0, 1, 1]))])
+def test_maps_name_what_is_wrong(fit_map, argument, arguments):
+    with pytest.raises(InputError) as caught:
+        fit_map(*arguments)
+    assert caught.value.argument == argument

@@ -1,4 +1,5 @@
 """Predictions on real data, their tables, and many splits."""
+import json
 import re
 import socket
 from dataclasses import asdict, replace
@@ -12,6 +13,7 @@ from cwcal.inputs import InputError, InputWarning
 from cwcal.lab import predictions
 from cwcal.lab.calibrate import fit_calibrator
 from cwcal.lab.dataset_registry import DATASETS
+from cwcal.lab.datasets import load_dataset
 from cwcal.lab.models import IMAGES, Settings, settings_name
 from cwcal.lab.paper import full_run, paper_table
 from cwcal.lab.predictions import REGIMES, find_predictions, fit_dataset, largest_runs, read_predictions, write_predictions
@@ -120,6 +122,92 @@ def test_finished_predictions_are_read_and_damaged_ones_replaced(tmp_path, monke
         with pytest.raises(InputError, match="must be predictions"):
             read_predictions(path)
         assert np.array_equal(fit_dataset("breast_cancer", QUICK, out_dir=tmp_path).margins, first.margins)
+
+
+def _breast_cancer(change):
+    d = load_dataset("breast_cancer")
+    return replace(d, X=change(d.X.copy()))
+
+
+@pytest.mark.parametrize("change", [lambda X: X.assign(**{"mean radius": X["mean radius"] + 1}), lambda X: X.iloc[:, ::-1], lambda X: X.assign(**{"mean area": X["mean area"].round().astype("category")}),
+                                    lambda X: X.rename(columns={"mean radius": "radius"}), lambda X: X.iloc[:, 1:]])
+def test_other_features_are_other_predictions(tmp_path, change):
+    settings = replace(QUICK, n_trials=0, max_rounds=5)
+    first = fit_dataset("breast_cancer", settings, out_dir=tmp_path)
+    other = fit_dataset(_breast_cancer(change), settings, out_dir=tmp_path)
+    assert other.meta["key"] != first.meta["key"] and np.array_equal(other.row, first.row)
+    assert np.array_equal(other.margins, fit_dataset(_breast_cancer(change), settings).margins)
+    again = fit_dataset(_breast_cancer(lambda X: X), settings)
+    assert again.meta["key"] == first.meta["key"] and np.array_equal(again.margins, first.margins)
+
+
+def _rewrite(path, columns=None, meta=lambda m: m, old=True):
+    "The file with other columns and description; old: without a checksum of the description, as files once were."
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(path)
+    frame, said = table.to_pandas(), json.loads(table.schema.metadata[b"cwcal"])
+    frame = frame if columns is None else columns(frame)
+    said = meta(said)
+    if old:
+        said.pop("description", None)
+    names = [n for n in frame if n.startswith("margin")]
+    m = frame[names].to_numpy() if len(names) > 1 else frame[names[0]].to_numpy()
+    said["content"] = predictions._content(predictions.Predictions(frame["row"].to_numpy(), (frame["part"] == "test").to_numpy(), frame["y"].to_numpy(), m, {}))
+    import pyarrow as pa
+
+    pq.write_table(pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata({b"cwcal": json.dumps(said).encode()}), path)
+
+
+def test_older_files_are_read_and_a_changed_description_is_not(cancer, tmp_path):
+    path = tmp_path / "p.parquet"
+    write_predictions(cancer, path)
+    _rewrite(path)
+    again = read_predictions(path)
+    assert again.meta == cancer.meta and np.array_equal(again.margins, cancer.margins)
+    write_predictions(cancer, path)
+    _rewrite(path, old=False)
+    assert read_predictions(path).meta == cancer.meta
+    _rewrite(path, meta=lambda m: {**m, "seed": 7}, old=False)
+    with pytest.raises(InputError, match="another checksum"):
+        read_predictions(path)
+
+
+@pytest.mark.parametrize(("columns", "meta", "why"), [
+    (None, lambda m: {k: v for k, v in m.items() if k != "key"}, "no key"), (None, lambda m: {k: v for k, v in m.items() if k != "label"}, "no label"),
+    (None, lambda m: {k: v for k, v in m.items() if k != "classes"}, "no classes"), (None, lambda m: {**m, "seed": "0"}, "no seed"), (None, lambda m: {**m, "classes": ["a", "b", "c"]}, "3 classes"),
+    (lambda f: f.assign(y=f["y"] + 1), lambda m: m, "0 to 1"), (lambda f: f.assign(y=f["y"] - 1), lambda m: m, "0 to 1"), (lambda f: f.assign(margin=np.float32("nan")), lambda m: m, "finite"),
+    (lambda f: f.assign(part="test"), lambda m: m, "both validation and test"), (lambda f: f.assign(part="validation"), lambda m: m, "both validation and test"), (lambda f: f.assign(part=f["part"].replace("validation", "train")), lambda m: m, "both validation and test")])
+def test_one_file_that_does_not_fit_together_does_not_end_the_others(cancer, tmp_path, columns, meta, why):
+    for name in ("bad", "good"):
+        write_predictions(cancer, tmp_path / f"{name}.parquet")
+    _rewrite(tmp_path / "bad.parquet", columns, meta)
+    with pytest.raises(InputError, match=why) as caught:
+        read_predictions(tmp_path / "bad.parquet")
+    assert caught.value.argument == "path"
+    with pytest.warns(InputWarning, match=why):
+        assert [p.meta["key"] for p in find_predictions([tmp_path])] == [cancer.meta["key"]]
+
+
+def test_predictions_name_the_argument_at_fault(tmp_path):
+    file = tmp_path / "file"
+    file.write_text("")
+    for folders in (str(tmp_path), tmp_path, [tmp_path / "nowhere"], [file], None, [None], 3):
+        with pytest.raises(InputError) as caught:
+            find_predictions(folders)
+        assert caught.value.argument == "folders"
+    assert find_predictions([]) == find_predictions([tmp_path]) == []
+    for argument, bad in [("out_dir", file), ("out_dir", file / "below"), ("out_dir", "/proc/nowhere"), ("out_dir", None), ("n_jobs", 0), ("n_jobs", 1.0), ("n_jobs", True), ("seed", -1), ("settings", "quick"), ("settings", None), ("settings", {})]:
+        with pytest.raises(InputError) as caught:
+            fit_dataset("breast_cancer", **{"settings": QUICK, argument: bad})
+        assert caught.value.argument == argument
+
+
+@pytest.mark.parametrize("name", ["q?x#y", "ü%41q", "{x} y", "a&b=c"])
+def test_the_study_lies_in_the_run_directory_whatever_its_name(tmp_path, name):
+    folder = tmp_path / "runs" / name
+    fit_dataset("breast_cancer", replace(QUICK, n_trials=1, max_rounds=3), out_dir=folder)
+    assert (folder / "study.db").read_bytes()[:15] == b"SQLite format 3" and [f.name for f in (tmp_path / "runs").iterdir()] == [name]
 
 
 def test_one_changed_byte_never_changes_what_is_read(cancer, tmp_path):

@@ -439,7 +439,7 @@ def test_sure_rows_that_hide_an_excess_are_named():
     "999 rows at q = 0.1 with 130 errors, and one right row at 1 - 1e-8 whose variance covers everything: exact p-value 0.0011, P_risk 0.512."
     q, right = np.full(999, 0.1), np.arange(999) >= 130
     text = judge(Profile.from_confidence(np.r_[right, True], error_prob=np.r_[q, 1e-8])).text
-    assert "1 row with 1 − conf up to 1e-08 carry 100% of the variance" in text and "CSR = 1.3013" in text and "P_risk = 0.9992" in text
+    assert "1 row with 1 − conf up to 1e-08 carries 100% of the variance" in text and "CSR = 1.3013" in text and "P_risk = 0.9992" in text
     assert "carry" not in judge(Profile.from_confidence(np.arange(1000) >= 90, error_prob=q[:1].repeat(1000))).text.replace("carries", "")
 
 

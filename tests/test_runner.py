@@ -246,6 +246,46 @@ def test_refused_directories(declared, tmp_path):
         run_experiment(declared, settings=[f"out_dir={out / 'precious.txt'}"])
 
 
+def test_places_that_cannot_be_written(declared, tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    for out in (tmp_path / "file" / "below", Path("/proc/nowhere"), tmp_path / ("x" * 300)):
+        if out.parts[1] == "proc" and not Path("/proc/self").exists():
+            continue
+        with pytest.raises(InputError, match="`out_dir` must be a folder that can be written, got .*") as caught:
+            run_experiment(declared, out_dir=out)
+        assert caught.value.argument == "out_dir"
+        assert run_command(str(declared.path), out_dir=str(out)) == 2
+        captured = capsys.readouterr()
+        assert captured.out == "" and captured.err.startswith("error: `out_dir` must be a folder") and captured.err.count("\n") == 1
+
+
+def test_without_progress_no_bar_is_printed(tmp_path):
+    path = notebook(tmp_path / "bars.ipynb", "out_dir: str = ''", "import os, sys\nimport pandas as pd\nfrom tqdm import tqdm\nfrom cwcal.lab.pieces import run_pieces, save_table\nfrom cwcal.lab.search import _counted\nsys.path.insert(0, os.environ['WHERE_DRAW_IS'])\nfrom draw import draw",
+                    "frames = run_pieces(draw, [{'k': 1}, {'k': 2}], seed=0)\nfor _ in tqdm(range(3), file=os.fdopen(os.dup(2), 'w')): pass\nlist(_counted(range(2), True))\nsave_table(pd.concat(frames), 't', out_dir)\nos.environ.get('TQDM_DISABLE')")
+    (tmp_path / "draw.py").write_text("import pandas as pd\n\ndef draw(k, seed_sequence):\n    return pd.DataFrame({'k': [k]})\n", encoding="utf-8")
+    code = "import sys; from cwcal.lab.runner import run_command; sys.exit(run_command(sys.argv[1], out_dir=sys.argv[2], progress=sys.argv[3] == 'bars'))"
+    environment = {k: v for k, v in os.environ.items() if k != "TQDM_DISABLE"} | dict(PYTHONPATH=str(ROOT), WHERE_DRAW_IS=str(tmp_path))
+    seen = {}
+    for how in ("quiet", "bars"):
+        done = subprocess.run([sys.executable, "-c", code, str(path), str(tmp_path / how), how], env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        seen[how] = done.stderr
+    assert "draw" in seen["bars"] and "3/3" in seen["bars"] and "trials" in seen["bars"]
+    assert not any(bar in seen["quiet"] for bar in ("it/s", "piece", "3/3", "trials", "draw", "Executing", "%|")), seen["quiet"]
+
+
+def test_the_environment_is_put_back(monkeypatch):
+    for before in (None, "0"):
+        monkeypatch.delenv("TQDM_DISABLE", raising=False)
+        if before is not None:
+            monkeypatch.setenv("TQDM_DISABLE", before)
+        with runner._environment(progress=True):
+            assert os.environ.get("TQDM_DISABLE") == before
+        with runner._environment(progress=False):
+            assert os.environ["TQDM_DISABLE"] == "1"
+        assert os.environ.get("TQDM_DISABLE") == before
+
+
 def test_two_runs_at_once(declared, tmp_path):
     with runner._lock(tmp_path), pytest.raises(InputError, match="another run is at work in"):
         run_experiment(declared, out_dir=tmp_path)

@@ -5,15 +5,21 @@
 # %% auto #0
 __all__ = ['METHODS', 'PlattMap', 'fit_platt', 'IsotonicMap', 'fit_isotonic', 'Calibrator', 'fit_calibrator']
 
-# %% ../../nbs/lab/11_calibrate.ipynb #7853d4af
+# %% ../../nbs/lab/11_calibrate.ipynb #dcd34ee7
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..inputs import InputError
+from ..inputs import InputError, as_choice, as_columns, as_numbers, as_probabilities, as_whole, refuse, same_rows, to_array
+from .models import _codes
 from ..metrics.isotonic import isotonic_fit
 
-# %% ../../nbs/lab/11_calibrate.ipynb #46c5c5eb
+# %% ../../nbs/lab/11_calibrate.ipynb #480d7387
+def _score(score):
+    "Finite scores, float64 (n,)."
+    return as_columns(score=score)[0]
+
+# %% ../../nbs/lab/11_calibrate.ipynb #38e32807
 @dataclass(frozen=True)
 class PlattMap:
     "s -> 1 / (1 + exp(-(a s + b)))."
@@ -39,11 +45,12 @@ def fit_platt(
 ) -> PlattMap:
     """Platt's sigmoid by Newton's method with step halving, to a gradient of 1e-10 a row.
 
-    Errors: InputError when all rows are of one kind.
+    Errors: InputError when all rows are of one kind, for scores that are not finite, outcomes that are neither 0 nor 1, other numbers of rows.
     Source: Platt 1999; Lin, Lin, Weng 2007 (the iteration)."""
     from scipy.special import expit
 
-    s, y = np.asarray(score, dtype=np.float64), np.asarray(is_class, dtype=bool)
+    s, y = _score(score), _codes(is_class, 2, "is_class").astype(bool)
+    same_rows(score=(s, None), is_class=(y, None))
     n_plus, n_minus = int(y.sum()), int((~y).sum())
     if not (n_plus and n_minus):
         raise InputError("`is_class` must hold both kinds of rows", "is_class")
@@ -69,7 +76,7 @@ def fit_platt(
         theta = theta - t * step
     return PlattMap(float(theta[0]), float(theta[1]))
 
-# %% ../../nbs/lab/11_calibrate.ipynb #67d8e451
+# %% ../../nbs/lab/11_calibrate.ipynb #adb3c427
 @dataclass(frozen=True)
 class IsotonicMap:
     "A non-decreasing step-and-line function."
@@ -90,12 +97,14 @@ def fit_isotonic(
 ) -> IsotonicMap:
     """Non-decreasing least-squares fit to the outcomes; equal scores share one value.
 
+    Errors: InputError for scores that are not finite, outcomes that are neither 0 nor 1, other numbers of rows.
     Source: Zadrozny, Elkan 2002."""
-    s, y = np.asarray(score, dtype=np.float64), np.asarray(is_class, dtype=bool)
+    s, y = _score(score), _codes(is_class, 2, "is_class").astype(bool)
+    same_rows(score=(s, None), is_class=(y, None))
     x, first = np.unique(s, return_index=True)
     return IsotonicMap(x, np.clip(isotonic_fit(s, y)[first], 0.0, 1.0))
 
-# %% ../../nbs/lab/11_calibrate.ipynb #423c588f
+# %% ../../nbs/lab/11_calibrate.ipynb #7dca1b72
 METHODS = {"isotonic": fit_isotonic, "platt": fit_platt}
 
 
@@ -151,16 +160,17 @@ def fit_calibrator(
 ) -> Calibrator:
     """One map a class against the rest (two classes: one map), fitted on validation rows.
 
-    Errors: InputError for an unknown method or rule, or shapes that do not fit.
+    Errors: InputError for an unknown method or rule, labels that are no codes 0 … K-1, scores outside [0, 1], or shapes that do not fit.
     Source: arXiv 2605.01796, A.4; scikit-learn's CalibratedClassifierCV."""
-    p, y = np.asarray(proba, dtype=np.float64), np.asarray(y)
-    if method not in METHODS:
-        raise InputError(f"`method` must be one of {', '.join(METHODS)}, got {method!r}", "method")
-    if rare not in ("keep", "none"):
-        raise InputError(f"`rare` must be 'keep' or 'none', got {rare!r}", "rare")
-    if p.ndim != 2 or p.shape[1] < 2 or len(p) != len(y):
-        raise InputError(f"`proba` must have shape ({len(y)}, K), got {p.shape}", "proba")
-    k = p.shape[1]
+    as_choice(method, "method", tuple(METHODS))
+    as_choice(rare, "rare", ("keep", "none"))
+    as_whole(min_rows, "min_rows", 0)
+    p = to_array(proba, "proba")[0]
+    if p.ndim != 2 or p.shape[1] < 2:
+        raise InputError(f"`proba` must have shape (n, K), K at least 2, got {p.shape}", "proba")
+    p, k = as_probabilities(as_numbers(p, "proba").astype(np.float64), "proba")[0], p.shape[1]
+    y = _codes(y, k)
+    same_rows(y=(y, None), proba=(p, None))
     few = tuple(int(c) for c in np.flatnonzero(np.bincount(y, minlength=k) < max(min_rows, 1)))
     if few and (k == 2 or rare == "none"):
         maps = (None,) * (1 if k == 2 else k)

@@ -5,12 +5,12 @@
 # %% auto #0
 __all__ = ['DATASETS', 'Version', 'DatasetInfo', 'dataset_info']
 
-# %% ../../nbs/lab/06_dataset_registry.ipynb #a83ffae4
+# %% ../../nbs/lab/06_dataset_registry.ipynb #0b1e2e5d
 import difflib
 from dataclasses import dataclass
 from typing import Any, Optional
 
-from ..inputs import InputError
+from ..inputs import InputError, as_text
 
 # %% ../../nbs/lab/06_dataset_registry.ipynb #1f3b4653
 @dataclass(frozen=True)
@@ -137,14 +137,15 @@ def _multiclass():
 
 DATASETS = {i.name: i for i in sorted([*_binary(), *_multiclass()], key=lambda i: i.name)}
 
-# %% ../../nbs/lab/06_dataset_registry.ipynb #db9550fa
+# %% ../../nbs/lab/06_dataset_registry.ipynb #383693df
 def dataset_info(
     name: str,  # one of DATASETS
 ) -> DatasetInfo:
     """What is known of a data set.
 
-    Errors: InputError for an unknown name, with the nearest one."""
-    if name not in DATASETS:
-        near = difflib.get_close_matches(str(name).lower().replace("-", "_"), DATASETS, 1, 0.5)
+    Errors: InputError for an unknown name, with the nearest one where one is near."""
+    if as_text(name, "name") not in DATASETS:
+        text = name.lower().replace("-", "_")
+        near = [n for n in DATASETS if len(text) > 2 and n.startswith(text)] or difflib.get_close_matches(text, DATASETS, 1, 0.7)
         raise InputError(f"`name` must be one of the data sets, got {name!r}; " + (f"did you mean {near[0]!r}?" if near else f"they are {', '.join(DATASETS)}"), "name")
     return DATASETS[name]

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['Dataset', 'check_frame', 'locate', 'load_dataset', 'as_in_paper', 'DatasetCheck', 'verify_dataset', 'dataset_table']
 
-# %% ../../nbs/lab/06_datasets.ipynb #544efc2d
+# %% ../../nbs/lab/06_datasets.ipynb #8b5d72ac
 import os
 import warnings
 from dataclasses import dataclass, field, replace
@@ -14,11 +14,11 @@ from typing import Any, Optional
 
 import numpy as np
 
-from ..inputs import InputError, InputWarning
+from ..inputs import InputError, InputWarning, as_rows
 from .dataset_registry import DATASETS, DatasetInfo, Version, dataset_info
 from .download import cache_home, cached_problem, fetch, file_sha256
 
-# %% ../../nbs/lab/06_datasets.ipynb #0ec143d4
+# %% ../../nbs/lab/06_datasets.ipynb #0052fe03
 @dataclass(frozen=True, repr=False)
 class Dataset:
     "Features, labels, official split, and what has to be said about them. The index of X is the row number in the file, kept by `subset`."
@@ -31,6 +31,7 @@ class Dataset:
     notes: tuple = ()  # what must be said wherever numbers from these rows are shown
     origin: str = ""  # where the rows came from
     sha256: str = ""  # of the file they were read from
+    whole: int = 0  # rows that `subset` drew from; 0: these are all
 
     @property
     def name(self) -> str:
@@ -53,14 +54,18 @@ class Dataset:
 
     @property
     def label(self) -> str:
-        "The name for tables and figures, with what keeps it from being the paper's data."
+        "The name for tables and figures, with what keeps it from being the paper's data, a drawn subset too."
         v = self.version
-        return self.name + (f" ({v.rows:,} of {v.of:,} rows)" if v.of else "" if v.paper else f" ({v.what})")
+        what = [] if v.paper or v.of else [v.what]
+        rows = [f"{self.n if self.whole else v.rows:,} of {v.of or self.whole:,} rows"] if v.of or self.whole else []
+        return self.name + (f" ({'; '.join(what + rows)})" if what or rows else "")
 
     def subset(self, rows, *notes) -> "Dataset":
-        "The rows at these positions, or where the mask is true."
-        take = np.flatnonzero(rows) if np.asarray(rows).dtype == bool else np.asarray(rows)
-        return Dataset(self.X.iloc[take], self.y.iloc[take], None if self.split is None else self.split.iloc[take], self.info, self.version, (*self.notes, *notes), self.origin, self.sha256)
+        "The rows at these positions, or where the mask is true; `label` says how many of how many."
+        take = as_rows(rows, "rows", self.n)
+        take = np.flatnonzero(take) if take.dtype == bool else take
+        split, whole = None if self.split is None else self.split.iloc[take], self.whole or (0 if len(take) == self.n else self.n)
+        return replace(self, X=self.X.iloc[take], y=self.y.iloc[take], split=split, notes=(*self.notes, *notes), whole=whole)
 
     def __repr__(self):
         return f"Dataset({self.label}: {self.n:,} rows × {self.X.shape[1]} features, {len(self.classes)} classes)"
@@ -199,17 +204,19 @@ def _notes(info, v):
         notes.append(f"not the paper's file: {v.what}, {v.rows:,} rows × {v.features} features; the paper's has {p.rows:,} × {p.features}")
     return tuple(notes)
 
-# %% ../../nbs/lab/06_datasets.ipynb #8ba0580d
+# %% ../../nbs/lab/06_datasets.ipynb #0ff8160d
 def as_in_paper(
     dataset: Dataset,
 ) -> Dataset:
     """What the paper used: adult_income without its incomplete rows, accelerometer without its time stamps, every other data set unchanged.
 
     What keeps the data from being the paper's stays in the notes.
-    Source: its Tables 2, 6, 7 and 12, whose test sizes (adult_income) and areas (accelerometer) imply it; the text does not say so."""
+    Source: its Tables 2, 6, 7 and 12, whose test sizes imply it for adult_income and whose areas suggest it for accelerometer; the text does not say so."""
     if dataset.name == "adult_income":
         complete = dataset.X.notna().all(axis=1).to_numpy()
-        return dataset if complete.all() else dataset.subset(complete, f"without the {np.sum(~complete):,} rows that have a missing value, as in the paper")
+        if complete.all():
+            return dataset
+        return replace(dataset.subset(complete, f"without the {np.sum(~complete):,} rows that have a missing value, as in the paper"), whole=dataset.whole)  # not drawn: it is the paper's data
     if dataset.name == "accelerometer" and "timestamp" in dataset.X:
         return replace(dataset, X=dataset.X.drop(columns="timestamp"), notes=(*dataset.notes, "without the time stamp, as presumably in the paper"))
     return dataset

@@ -6,19 +6,20 @@
 __all__ = ['IMAGES', 'SETTINGS', 'USUAL', 'Settings', 'settings_name', 'encode_features', 'class_weights', 'TrainingRows',
            'xgboost_parameters', 'cross_validate', 'probabilities', 'fit', 'margins', 'load_model']
 
-# %% ../../nbs/lab/09_models.ipynb #c6ca9765
+# %% ../../nbs/lab/09_models.ipynb #726b298a
 import hashlib
 import os
+import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..inputs import InputError, as_choice, as_number, as_whole
+from ..inputs import InputError, InputTypeError, as_choice, as_number, as_numbers, as_text, as_whole, column, refuse, to_array
 from .pieces import _replace, canonical
 
-# %% ../../nbs/lab/09_models.ipynb #504b5039
+# %% ../../nbs/lab/09_models.ipynb #10a59654
 @dataclass(frozen=True)
 class Settings:
     "How models are searched and fitted."
@@ -32,7 +33,7 @@ class Settings:
     max_colsample: float = 1.0  # largest share of columns a tree may see
     class_weight: Any = "none"  # "none", "balanced", a power from 0 (none) to 1 (balanced), or "search" for a searched power
     objective: str = "log_loss"  # what a trial is judged by: "log_loss", "auc" (macro) or "accuracy"
-    device: str = "cpu"  # as XGBoost has it, "cuda" for one
+    device: str = "cpu"  # "cpu", "cuda" or "cuda:N", N the number of the device
 
     def __post_init__(self):
         for name, least in {"n_trials": 0, "n_folds": 2, "max_rounds": 1, "patience": 1, "max_rows": 0, "max_bin": 2}.items():
@@ -41,6 +42,8 @@ class Settings:
         if self.class_weight not in ("none", "balanced", "search"):
             as_number(self.class_weight, "class_weight", "be one of none, balanced, search, or a power in [0, 1]", lambda v: 0 <= v <= 1)
         as_choice(self.objective, "objective", ("log_loss", "auc", "accuracy"))
+        if not re.fullmatch(r"cpu|cuda(:[0-9]+)?", as_text(self.device, "device")):
+            raise InputError(f"`device` must be cpu, cuda or cuda:N, got {self.device!r}", "device")
 
 # %% ../../nbs/lab/09_models.ipynb #3d4fd2ec
 IMAGES = ("cifar10", "mnist")
@@ -69,48 +72,86 @@ def settings_name(
             return name + suffix
     return "custom" + suffix
 
-# %% ../../nbs/lab/09_models.ipynb #b6495159
+# %% ../../nbs/lab/09_models.ipynb #c1e8d857
 def encode_features(
     X,  # DataFrame
     levels=None,  # as returned for the training rows; None: these are the training rows
 ) -> tuple:  # (float32 matrix, "q" or "c" a column, {column that is no number: its levels})
     """Features as XGBoost takes them, and the levels with which later rows are to be encoded.
 
-    Errors: InputError for later rows with a column of text that the training rows did not have, or had as numbers."""
+    Errors: InputError for what is no DataFrame, two columns of one name, complex or infinite numbers, and for later rows with a column of text that the training rows did not have, or had as numbers."""
     import pandas as pd
 
+    if not isinstance(X, pd.DataFrame):
+        raise InputTypeError(f"`X` must be a pandas DataFrame, got {type(X).__name__}", "X")
+    if not X.columns.is_unique:
+        raise InputError(f"`X` must have columns of different names, got {X.columns[X.columns.duplicated()][0]!r} more than once", "X")
     learned, out, kinds = dict(levels or {}), np.empty(X.shape, np.float32), []
     for j, name in enumerate(X.columns):
-        column = X[name]
-        number = pd.api.types.is_numeric_dtype(column) and not isinstance(column.dtype, pd.CategoricalDtype)
+        values = X[name]
+        number = pd.api.types.is_numeric_dtype(values) and not isinstance(values.dtype, pd.CategoricalDtype)
         if name not in learned and number:
-            out[:, j] = column.to_numpy(dtype=np.float64, na_value=np.nan)
+            out[:, j] = _float32(values, name)
             kinds.append("q")
             continue
         if name not in learned:
             if levels is not None:
                 raise InputError(f"`levels` has no column {name!r}", "levels")
-            learned[name] = sorted(map(str, column.dropna().unique()))
-        codes = pd.Index(learned[name]).get_indexer(column.astype(object).where(column.notna(), None).map(lambda v: None if v is None else str(v)))
+            learned[name] = sorted({_level(v) for v in values.dropna().unique()})
+        known = set(learned[name])
+        codes = pd.Index(learned[name], dtype=object).get_indexer(values.astype(object).where(values.notna(), None).map(lambda v: None if v is None else _level(v, known)))
         out[:, j] = np.where(codes < 0, np.nan, codes)
         kinds.append("c")
     return out, kinds, learned
 
+
+def _float32(values, name):
+    "A column of numbers; missing values are NaN."
+    if values.dtype.kind == "c":
+        raise InputTypeError(f"`X` must hold real numbers, got complex ones in column {name!r}", "X")
+    wide = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    with np.errstate(over="ignore"):
+        narrow = wide.astype(np.float32)
+    rows = np.flatnonzero(np.isinf(narrow))
+    if len(rows):
+        refuse("X", f"must hold finite numbers within float32, or missing values, in column {name!r}", f"{wide[rows[0]]:g}", rows)
+    return narrow
+
+
+def _level(v, known=()):
+    "A level's name: whole numbers without a decimal point, unless only the one with it is known."
+    if isinstance(v, (float, np.floating)) and float(v).is_integer():
+        whole = str(int(v))
+        return str(v) if whole not in known and str(v) in known else whole
+    return str(v)
+
 # %% ../../nbs/lab/09_models.ipynb #76919e96
 USUAL = {"eta": 0.1, "max_depth": 6, "min_child_weight": 1.0, "gamma": 1e-4, "subsample": 0.8, "colsample_bytree": 0.8, "reg_lambda": 1.0, "reg_alpha": 1e-4}
 
-# %% ../../nbs/lab/09_models.ipynb #4d095d66
+# %% ../../nbs/lab/09_models.ipynb #c334cebe
 def class_weights(
     y,  # codes 0 … K-1
     n_classes: int,  # K
     power: float,  # 0: none, 1: balanced
 ) -> np.ndarray:  # float64 (n,), mean 1
     "A weight for every row from the frequency of its class."
+    y, power = _codes(y, as_whole(n_classes, "n_classes")), as_number(power, "power")
     counts = np.bincount(y, minlength=n_classes)
     w = (len(y) / (n_classes * np.maximum(counts, 1.0))) ** power
     return (w / (w @ counts / len(y)))[y]
 
-# %% ../../nbs/lab/09_models.ipynb #5a7ee2e3
+
+def _codes(y, n_classes, name="y"):
+    "Class codes 0 … K-1 as int64 (n,)."
+    labels = as_numbers(column(to_array(y, name)[0], name), name)
+    if len(labels) == 0:
+        raise InputError(f"`{name}` must have at least one row, got 0", name)
+    bad = np.flatnonzero(~((labels >= 0) & (labels < n_classes) & (labels == np.floor(labels))))
+    if len(bad):
+        refuse(name, f"must hold whole numbers from 0 to {n_classes - 1}", labels[bad[0]], bad)
+    return labels.astype(np.int64, copy=False)
+
+# %% ../../nbs/lab/09_models.ipynb #dcfe3bab
 @dataclass(frozen=True, repr=False)
 class TrainingRows:
     "Encoded features and labels of the rows that models are fitted on."
@@ -119,6 +160,16 @@ class TrainingRows:
     y: np.ndarray  # codes 0 … K-1
     n_classes: int  # K
     kinds: Any = None  # "q" or "c" a column; None: all numbers
+
+    def __post_init__(self):
+        as_whole(self.n_classes, "n_classes", 2)
+        object.__setattr__(self, "y", _codes(self.y, self.n_classes))
+        if not isinstance(self.X, np.ndarray) or self.X.ndim != 2 or self.X.dtype.kind not in "fiu":
+            raise InputTypeError("`X` must be a matrix of numbers, as encode_features makes it", "X")
+        if len(self.X) != len(self.y):
+            raise InputError(f"`X` must have as many rows as `y`, got {len(self.X)} and {len(self.y)}", "X")
+        if self.kinds is not None and (len(self.kinds) != self.X.shape[1] or not set(self.kinds) <= {"q", "c"}):
+            raise InputError(f"`kinds` must hold 'q' or 'c' for each of {self.X.shape[1]} columns, got {len(self.kinds)}: {', '.join(map(str, sorted(set(self.kinds))))}", "kinds")
 
     def __repr__(self):
         return f"TrainingRows({len(self.y):,} × {self.X.shape[1]}, {self.n_classes} classes)"
@@ -131,12 +182,33 @@ def xgboost_parameters(
     seed: int,
     n_jobs: int = 1,  # threads
 ) -> dict:
-    "The whole dictionary that xgboost.train is given."
+    """The whole dictionary that xgboost.train is given.
+
+    Errors: InputError for a parameter that is none of USUAL (XGBoost itself takes a misspelt one without a word), or a value without meaning."""
+    _check_parameters(parameters)
     task = dict(objective="binary:logistic", eval_metric="logloss") if n_classes == 2 else dict(objective="multi:softprob", eval_metric="mlogloss", num_class=n_classes)
     own = {k: v for k, v in parameters.items() if k != "class_weight_power"}
     return {**own, **task, "tree_method": "hist", "max_bin": settings.max_bin, "device": settings.device, "seed": seed, "nthread": n_jobs, "verbosity": 0}
 
-# %% ../../nbs/lab/09_models.ipynb #631e738f
+# %% ../../nbs/lab/09_models.ipynb #92feb4c1
+_SHARE, _LEAST_0 = ("lie in (0, 1]", lambda v: 0 < v <= 1), ("be a finite number of at least 0", lambda v: 0 <= v < np.inf)
+_MEANING = {"eta": _SHARE, "subsample": _SHARE, "colsample_bytree": _SHARE, "min_child_weight": _LEAST_0, "gamma": _LEAST_0, "reg_lambda": _LEAST_0, "reg_alpha": _LEAST_0,
+            "class_weight_power": ("lie in [0, 1]", lambda v: 0 <= v <= 1)}
+
+
+def _check_parameters(parameters):
+    "InputError that names the parameter at fault."
+    if not isinstance(parameters, dict):
+        raise InputTypeError(f"`parameters` must be a dict, such as USUAL, got {type(parameters).__name__}", "parameters")
+    for name, value in parameters.items():
+        if name == "max_depth":
+            as_whole(value, name, 0)  # 0: no limit
+        elif name in _MEANING:
+            as_number(value, name, *_MEANING[name])
+        else:
+            raise InputError(f"`parameters` must be among {', '.join(USUAL)} and class_weight_power, got {name!r}", "parameters")
+
+
 def _power(parameters, settings):
     fixed = {"none": 0.0, "balanced": 1.0, "search": parameters.get("class_weight_power", 0.0)}
     return fixed.get(settings.class_weight, settings.class_weight)
@@ -155,6 +227,8 @@ def _folds(rows, settings, seed):
     from sklearn.model_selection import StratifiedKFold
 
     counts = np.bincount(rows.y, minlength=rows.n_classes)
+    if settings.n_folds > len(rows.y):
+        raise InputError(f"`n_folds` must be at most the number of training rows, {len(rows.y)}, got {settings.n_folds}", "n_folds")
     if (counts >= settings.n_folds).all():
         cut = StratifiedKFold(settings.n_folds, shuffle=True, random_state=seed)
         return list(cut.split(rows.X, rows.y))
@@ -175,7 +249,7 @@ def _judge(objective, loss, y, proba):
 
     return 1.0 - auc(Profile.from_proba(y, proba / proba.sum(axis=1, keepdims=True), classes=range(proba.shape[1])))
 
-# %% ../../nbs/lab/09_models.ipynb #0a2b174d
+# %% ../../nbs/lab/09_models.ipynb #c66ca59e
 def cross_validate(
     rows: TrainingRows,
     parameters: dict,  # as in search_space
@@ -186,6 +260,9 @@ def cross_validate(
 ) -> dict:  # value (lower is better), rounds, log_loss and accuracy of every fold
     "Stratified cross-validation with early stopping."
     import xgboost
+
+    as_whole(seed, "seed", 0)
+    as_whole(n_jobs, "n_jobs")
 
     given, power = xgboost_parameters(parameters, rows.n_classes, settings, seed, n_jobs), _power(parameters, settings)
     out = {"values": [], "rounds": [], "log_loss": [], "accuracy": []}
@@ -210,7 +287,7 @@ def probabilities(
     m = np.asarray(margins, dtype=np.float64)
     return np.stack([expit(-m), expit(m)], axis=1) if m.ndim == 1 else softmax(m, axis=1)
 
-# %% ../../nbs/lab/09_models.ipynb #c73ba482
+# %% ../../nbs/lab/09_models.ipynb #b83c7a71
 def fit(
     rows: TrainingRows,
     parameters: dict,  # as in search_space
@@ -227,6 +304,9 @@ def fit(
     A file that cannot be read, or of another model, is replaced."""
     import xgboost
 
+    for name, value, least in (("n_rounds", n_rounds, 1), ("seed", seed, 0), ("n_jobs", n_jobs, 1), ("chunk", chunk, 1)):
+        as_whole(value, name, least)
+    _check_parameters(parameters)
     whole = _matrix(rows, slice(None), n_jobs, _power(parameters, settings))
     key = hashlib.sha256(canonical([parameters, chunk, _fingerprint(rows, settings, seed)]).encode()).hexdigest()[:20]
     booster = _saved_model(path, key, n_rounds, chunk)
@@ -251,16 +331,19 @@ def margins(
     booster.set_param({"nthread": n_jobs})
     return booster.predict(xgboost.DMatrix(X, feature_types=None if kinds is None else list(kinds), enable_categorical=kinds is not None, nthread=n_jobs), output_margin=True)
 
-# %% ../../nbs/lab/09_models.ipynb #7446a553
+# %% ../../nbs/lab/09_models.ipynb #c6cc7118
 def load_model(
     path,  # as fit leaves it
 ):  # xgboost.Booster
     """A saved model: XGBoost's bytes (UBJ) and, behind them, their SHA-256.
 
-    Errors: InputError for a file that is damaged. XGBoost itself may end the process on such a file, so it never sees one."""
+    Errors: InputError for a file that is damaged or not there. XGBoost itself may end the process on a damaged file, so it never sees one."""
     import xgboost
 
-    content = Path(path).read_bytes()
+    try:
+        content = Path(path).read_bytes()
+    except OSError as e:
+        raise InputError(f"`path` must be a model as `fit` leaves it; {path} cannot be read ({e.strerror})", "path") from e
     model, digest = content[:-32], content[-32:]
     if not model or hashlib.sha256(model).digest() != digest:
         raise InputError(f"`path` must be a model as `fit` leaves it; {path} is not, or is damaged", "path")

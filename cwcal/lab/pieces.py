@@ -5,12 +5,13 @@
 # %% auto #0
 __all__ = ['plain', 'canonical', 'piece_seed', 'run_pieces', 'save_table', 'save_figure']
 
-# %% ../../nbs/lab/03_pieces.ipynb #69f0e296
+# %% ../../nbs/lab/03_pieces.ipynb #05c899ea
 import hashlib
 import json
 import os
 import re
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -71,7 +72,7 @@ def piece_seed(
     words = np.frombuffer(hashlib.sha256(canonical(piece).encode()).digest(), dtype=">u4")
     return np.random.SeedSequence([int(seed), *map(int, words)])
 
-# %% ../../nbs/lab/03_pieces.ipynb #8d50b7b4
+# %% ../../nbs/lab/03_pieces.ipynb #18450e20
 def _code(function):
     "A digest of the code of the function's module; of the function alone where the module has no file."
     import ast
@@ -159,7 +160,9 @@ def _end_with(parent):
 
 
 def _bar_stream():
-    "Where a progress bar belongs: the terminal; never the saved outputs of a notebook."
+    "Where a progress bar belongs: the terminal; never the saved outputs of a notebook. Nowhere with TQDM_DISABLE."
+    if os.environ.get("TQDM_DISABLE", "") not in ("", "0"):
+        return None, False
     if not type(sys.stderr).__module__.startswith("ipykernel"):
         return sys.stderr, False
     try:
@@ -232,7 +235,21 @@ def _dismiss(n_jobs):
     if n_jobs != 1 and reusable_executor._executor is not None:
         reusable_executor._executor.shutdown(wait=True)
 
-# %% ../../nbs/lab/03_pieces.ipynb #0971223e
+# %% ../../nbs/lab/03_pieces.ipynb #bbd7e6c9
+def _writable(out_dir):
+    "InputError for a folder that cannot be made or written, before hours are spent on what would be in it."
+    if not isinstance(out_dir, (str, os.PathLike)):
+        raise InputTypeError(f"`out_dir` must be a folder, or '' for none, got {type(out_dir).__name__}", "out_dir")
+    if not str(out_dir):
+        return
+    try:
+        Path(out_dir).mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=out_dir):
+            pass
+    except (OSError, ValueError) as e:  # ValueError: a null byte
+        raise InputError(f"`out_dir` must be a folder that can be written, got {out_dir} ({getattr(e, 'strerror', None) or e})", "out_dir") from e
+
+
 def _replace(path, write):
     "Let `write` fill a temporary file beside `path`, then put it in place."
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -5,7 +5,7 @@
 # %% auto #0
 __all__ = ['REGIMES', 'Predictions', 'write_predictions', 'read_predictions', 'fit_dataset', 'find_predictions', 'largest_runs']
 
-# %% ../../nbs/lab/12_predictions.ipynb #6c826f39
+# %% ../../nbs/lab/12_predictions.ipynb #0ef6ae8d
 import hashlib
 import json
 import os
@@ -17,11 +17,11 @@ from pathlib import Path
 import numpy as np
 
 import cwcal
-from ..inputs import InputError, InputWarning
+from ..inputs import InputError, InputTypeError, InputWarning, as_whole
 from .calibrate import fit_calibrator
 from .datasets import Dataset, as_in_paper, load_dataset
 from .models import Settings, TrainingRows, encode_features, fit, margins, probabilities, settings_name
-from .pieces import _replace, canonical, plain
+from .pieces import _replace, _writable, canonical, plain
 from .search import search
 from .splits import stratified_split, stratified_subset
 from ..profile import Profile
@@ -75,7 +75,7 @@ class Predictions:
     def __repr__(self):
         return f"Predictions({self.label}, {self.meta['profile']} settings, seed {self.meta['seed']}: {np.sum(~self.test):,} validation and {np.sum(self.test):,} test rows)"
 
-# %% ../../nbs/lab/12_predictions.ipynb #428ac4c6
+# %% ../../nbs/lab/12_predictions.ipynb #7365a2b7
 def write_predictions(
     predictions: Predictions,
     path,  # .parquet
@@ -90,7 +90,7 @@ def write_predictions(
     for regime in REGIMES:
         proba = p.proba if regime == "raw" else p.calibrator(regime)(p.proba)
         columns |= {f"{regime}_{k}": proba[:, k] for k in range(proba.shape[1])}
-    table = pa.table(columns).replace_schema_metadata({b"cwcal": json.dumps({**p.meta, "content": _content(p)}, ensure_ascii=False).encode()})
+    table = pa.table(columns).replace_schema_metadata({b"cwcal": json.dumps({**p.meta, "content": _content(p), "description": _text_digest(p.meta)}, ensure_ascii=False).encode()})
 
     def write(temporary):
         with open(temporary, "wb") as file:
@@ -106,7 +106,8 @@ def read_predictions(
 ) -> Predictions:
     """What write_predictions wrote.
 
-    Errors: InputError for a file that is damaged or no predictions."""
+    Files from before the description had a checksum of its own are read as well.
+    Errors: InputError for a file that is damaged, or no predictions, or whose parts do not fit together."""
     import pyarrow.parquet as pq
 
     try:
@@ -115,20 +116,41 @@ def read_predictions(
         get = {name: table[name].to_numpy() for name in table.column_names if not name.startswith(REGIMES)}
         names = [n for n in get if n.startswith("margin_")]
         m = np.stack([get[n] for n in names], axis=1) if names else get["margin"]
-        found = Predictions(get["row"], get["part"] == "test", get["y"], m, {k: v for k, v in meta.items() if k != "content"})
-        if meta["content"] != _content(found):
-            raise ValueError("checksum")
+        found = Predictions(get["row"], get["part"] == "test", get["y"], m, {k: v for k, v in meta.items() if k not in ("content", "description")})
+        if meta["content"] != _content(found) or meta.get("description", _text_digest(found.meta)) != _text_digest(found.meta):
+            raise ValueError("another checksum")
+        _fits_together(found, get["part"])
         return found
     except Exception as e:  # a damaged file raises whatever its first bad byte makes of it
-        raise InputError(f"`path` must be predictions as write_predictions leaves them; {path} is not ({type(e).__name__})", "path") from e
+        raise InputError(f"`path` must be predictions as write_predictions leaves them; {path} is not ({e if type(e) is ValueError else type(e).__name__})", "path") from e
 
-# %% ../../nbs/lab/12_predictions.ipynb #359c0430
+# %% ../../nbs/lab/12_predictions.ipynb #23576e53
 def _content(p):
     "SHA-256 of the four arrays."
     arrays = (p.row.astype(np.int64), p.test.astype(bool), p.y.astype(np.int64), p.margins.astype(np.float32))
     return hashlib.sha256(b"".join(np.ascontiguousarray(a).tobytes() for a in arrays)).hexdigest()
 
-# %% ../../nbs/lab/12_predictions.ipynb #53ab0f2d
+
+def _text_digest(meta):
+    "SHA-256 of a description, the same before and after the file."
+    return hashlib.sha256(json.dumps(json.loads(json.dumps(meta)), sort_keys=True).encode()).hexdigest()
+
+
+def _fits_together(p, part):
+    "ValueError for what no run leaves behind."
+    kinds = {"dataset": str, "label": str, "profile": str, "key": str, "classes": list, "settings": dict, "seed": int, "n": int}
+    wrong = [k for k, kind in kinds.items() if not isinstance(p.meta.get(k), kind)]
+    if wrong:
+        raise ValueError(f"its description has no {wrong[0]}, or one of another kind")
+    k = len(p.classes)
+    if k < 2 or p.margins.shape[1:] != (() if k == 2 else (k,)) or p.margins.dtype.kind != "f" or not np.isfinite(p.margins).all():
+        raise ValueError(f"its margins are not finite numbers of {k} classes")
+    if p.y.dtype.kind not in "iu" or not np.isin(p.y, np.arange(k)).all():
+        raise ValueError(f"its labels are not 0 to {k - 1}")
+    if not np.isin(part, ("validation", "test")).all() or p.test.all() or not p.test.any():
+        raise ValueError("it has not both validation and test rows")
+
+# %% ../../nbs/lab/12_predictions.ipynb #d3bcc046
 def fit_dataset(
     dataset,  # a name, or a Dataset
     settings: Settings,
@@ -141,12 +163,18 @@ def fit_dataset(
 ) -> Predictions:
     """Load, split, search, fit and predict; with out_dir it writes predictions/NAME.parquet and goes on where it stopped.
 
-    Finished predictions of the same data, settings, seed and library versions are read, not made again; a damaged file is made again.
+    Finished predictions of the same features, labels, settings, seed and library versions are read, not made again; a damaged file is made again.
+    Errors: InputError for settings that are none, an out_dir that cannot be written, and what load_dataset refuses.
     Source: arXiv 2605.01796, A.4; for what it leaves open see Settings."""
+    if not isinstance(settings, Settings):
+        raise InputTypeError(f"`settings` must be Settings, such as SETTINGS['quick'], got {type(settings).__name__}", "settings")
+    n_jobs = as_whole(n_jobs, "n_jobs", 1)
+    seed = as_whole(seed, "seed", 0, 2**32 - 1)
+    _writable(out_dir)
     d = as_in_paper(dataset if isinstance(dataset, Dataset) else load_dataset(dataset, data_home or None))
     d = stratified_subset(d, settings.max_rows, seed)
     meta = _description(d, settings, seed)
-    path = Path(out_dir) / "predictions" / f"{d.name}.parquet" if str(out_dir) else None
+    path = Path(out_dir) / "predictions" / f"{d.name}.parquet" if str(out_dir) else None  # a folder by now
     if path is not None and path.is_file():
         try:
             if (found := read_predictions(path)).meta["key"] == meta["key"]:
@@ -168,7 +196,7 @@ def fit_dataset(
         write_predictions(out, path)
     return out
 
-# %% ../../nbs/lab/12_predictions.ipynb #c817ce67
+# %% ../../nbs/lab/12_predictions.ipynb #192a6821
 def _description(d, settings, seed):
     "What the predictions are of; `key` is the same for the same."
     from importlib.metadata import PackageNotFoundError, version
@@ -180,17 +208,38 @@ def _description(d, settings, seed):
         except PackageNotFoundError:
             continue
     rows = hashlib.sha256(np.ascontiguousarray(d.X.index, dtype=np.int64).tobytes() + d.codes.tobytes()).hexdigest()
-    meta = {"dataset": d.name, "label": d.label, "classes": list(d.classes), "notes": list(d.notes), "n": d.n, "n_features": d.X.shape[1], "sha256": d.sha256, "rows": rows,
+    meta = {"dataset": d.name, "label": d.label, "classes": list(d.classes), "notes": list(d.notes), "n": d.n, "n_features": d.X.shape[1], "sha256": d.sha256, "rows": rows, "features": _features(d.X),
             "settings": asdict(settings), "profile": settings_name(settings, d.name), "seed": seed, "versions": versions | {"cwcal": cwcal.__version__}}
     meta = plain(meta)
     return meta | {"key": hashlib.sha256(canonical(meta).encode()).hexdigest()}
 
-# %% ../../nbs/lab/12_predictions.ipynb #6e54d5f1
+
+def _features(X):
+    "SHA-256 of names, kinds and values of all columns."
+    import pandas as pd
+
+    digest = hashlib.sha256()
+    for j, name in enumerate(X.columns):
+        column = X.iloc[:, j]
+        plain_numbers = isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf"
+        values = column.to_numpy() if plain_numbers else pd.util.hash_pandas_object(column, index=False).to_numpy()
+        digest.update(repr((str(name), str(column.dtype))).encode())
+        digest.update(np.ascontiguousarray(values).tobytes())
+    return digest.hexdigest()
+
+# %% ../../nbs/lab/12_predictions.ipynb #c0bfbc42
 def find_predictions(
-    folders,  # folders; predictions/*.parquet in them and one level below are read
+    folders,  # list of folders; of each: *.parquet, predictions/*.parquet and, one level below, */predictions/*.parquet
 ) -> list:  # of Predictions
-    "All readable predictions, sorted by data set, profile and seed; a damaged file is left out with a warning."
-    found = {}
+    """All readable predictions, sorted by data set, profile and seed; a damaged file is left out with a warning.
+
+    Errors: InputError for a single path in place of a list, or a folder that does not exist."""
+    if isinstance(folders, (str, bytes, os.PathLike)) or not np.iterable(folders):
+        raise InputTypeError(f"`folders` must be a list of folders, got {folders!r}", "folders")
+    found, folders = {}, list(folders)
+    for folder in folders:
+        if not isinstance(folder, (str, os.PathLike)) or not Path(folder).is_dir():
+            raise InputError(f"`folders` must be folders that exist, got {str(folder)!r}", "folders")
     for folder in map(Path, folders):
         for path in sorted({*folder.glob("*.parquet"), *folder.glob("predictions/*.parquet"), *folder.glob("*/predictions/*.parquet")}):
             try:
@@ -201,14 +250,14 @@ def find_predictions(
             found[p.meta["key"]] = p
     return sorted(found.values(), key=lambda p: (p.meta["dataset"], p.meta["profile"], p.meta["seed"]))
 
-# %% ../../nbs/lab/12_predictions.ipynb #9349367d
+# %% ../../nbs/lab/12_predictions.ipynb #4bbefb79
 def largest_runs(
     predictions,  # list of Predictions
     only: str = "",  # profile to use, such as "standard"; "": any
 ) -> list:  # of Predictions, one a data set
     "Of each data set the run with the most rows, then the most trials and folds, then the smallest seed; runs with class weights or another score only where there is no other."
     def size(p):
-        s = p.meta["settings"]
+        s = {**asdict(Settings()), **p.meta["settings"]}  # older files lack some
         return s["class_weight"] != "none" or s["objective"] != "log_loss", -p.meta["n"], -s["n_trials"], -s["n_folds"], -s["max_rounds"], p.meta["seed"], p.meta["key"]
 
     best = {}

@@ -88,7 +88,7 @@ def _source(name, max_rows, data_home):
 
     whole = load_dataset(name, data_home or None, download=False)
     d = stratified_subset(whole, max_rows, 0)
-    label = d.label + (f" ({d.n:,} rows drawn)" if d.n < whole.n else "")
+    label = whole.label + (f" ({d.n:,} rows drawn)" if d.n < whole.n else "")
     return d.X, d.codes, tuple(map(str, d.classes)), SHIFTS.get(name, {}), label, tuple(d.notes)
 
 

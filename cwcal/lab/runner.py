@@ -6,7 +6,7 @@
 __all__ = ['Parameter', 'Experiment', 'list_experiments', 'describe', 'merge_parameters', 'RunFailed', 'Run', 'run_experiment',
            'run_command']
 
-# %% ../../nbs/lab/04_runner.ipynb #6e63baa2
+# %% ../../nbs/lab/04_runner.ipynb #940c384f
 import ast
 import difflib
 import functools
@@ -26,7 +26,7 @@ from typing import Any, Optional
 
 import cwcal
 from ..inputs import InputError
-from .pieces import canonical, plain
+from .pieces import _writable, canonical, plain
 
 # %% ../../nbs/lab/04_runner.ipynb #ca8ad543
 _WORDS = {"bool": "true or false", "int": "a whole number", "float": "a number", "str": "a text", "dict": "a mapping", "any": "anything"}
@@ -464,17 +464,19 @@ def _versions():
 def _now():
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
-# %% ../../nbs/lab/04_runner.ipynb #b0023870
+# %% ../../nbs/lab/04_runner.ipynb #2bebe0cd
 @contextmanager
-def _environment():
-    "What the kernel inherits: inline figures, and this very cwcal when it runs from a checkout."
+def _environment(progress=True):
+    "What the kernel inherits: inline figures, this very cwcal when it runs from a checkout, and no bar of tqdm's where none is wanted."
     import logging
 
-    before = {k: os.environ.get(k) for k in ("MPLBACKEND", "PYTHONPATH", "PYTHONWARNINGS")}
+    before = {k: os.environ.get(k) for k in ("MPLBACKEND", "PYTHONPATH", "PYTHONWARNINGS", "TQDM_DISABLE")}
     logger = logging.getLogger("papermill")
     level = logger.level
     os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
     os.environ["PYTHONWARNINGS"] = ",".join([*filter(None, [before["PYTHONWARNINGS"]]), "ignore:resource_tracker:UserWarning"])  # joblib's, about folders that were never made
+    if not progress:
+        os.environ["TQDM_DISABLE"] = "1"
     root = Path(cwcal.__file__).resolve().parents[1]
     if (root / "settings.ini").is_file():
         os.environ["PYTHONPATH"] = os.pathsep.join([str(root), *filter(None, [before["PYTHONPATH"]])])
@@ -517,7 +519,7 @@ def _execute(experiment, values, folder, progress):
         return dict(message="the notebook has no code")
     problem = None
     try:
-        with _environment():
+        with _environment(progress):
             papermill.execute_notebook(
                 book, re.sub(r"([{}])", r"\1\1", str(partial)), parameters=values, kernel_name="python3", language="python", progress_bar=progress,
                 cwd=str(folder if experiment.packaged else experiment.path.parent), start_timeout=120, extra_arguments=["--IPKernelApp.log_level=CRITICAL"])
@@ -560,7 +562,7 @@ def _missing(experiment, folder, expected, since):
 def _results(folder):
     return sorted(p for kind in ("tables", "figures") for p in (folder / kind).rglob("*") if p.is_file() and not p.name.startswith("."))
 
-# %% ../../nbs/lab/04_runner.ipynb #b33a700c
+# %% ../../nbs/lab/04_runner.ipynb #3c5c4e1a
 @dataclass(frozen=True, repr=False)
 class Run:
     "A run that succeeded."
@@ -596,7 +598,7 @@ def run_experiment(
     """Check the parameters, execute the notebook, and keep what it writes.
 
     The same parameters go on in the same directory: finished pieces are read, not computed again.
-    Errors, before anything runs: InputError for parameters that do not fit, a directory with another run, a run at work in it.
+    Errors, before anything runs: InputError for parameters that do not fit, a directory that cannot be written, or with another run, or with a run at work in it.
     Afterwards: RunFailed when a cell fails, the last one does not run, or a result is missing; the notebook so far and all finished pieces stay."""
     experiment = describe(experiment)
     given = merge_parameters(experiment, files, parameters, settings)
@@ -606,9 +608,9 @@ def run_experiment(
     source = "" if experiment.packaged else str(experiment.path)
     digest = hashlib.sha256(canonical([experiment.name, source, identity]).encode()).hexdigest()[:10]
     folder = Path(wanted or Path("results") / f"{experiment.name}-{digest}").absolute()
-    if folder.exists() and not folder.is_dir():
+    if os.path.exists(folder) and not os.path.isdir(folder):
         raise InputError(f"`out_dir` must be a directory, {folder} is a file", "out_dir")
-    folder.mkdir(parents=True, exist_ok=True)
+    _writable(folder)
     with _lock(folder):
         earlier = _same_run(folder, experiment, identity)
         record = dict(experiment=experiment.name, title=experiment.title, notebook=source or f"{experiment.name}.ipynb", notebook_sha256=hashlib.sha256(experiment.path.read_bytes()).hexdigest(),

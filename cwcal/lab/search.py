@@ -5,8 +5,9 @@
 # %% auto #0
 __all__ = ['SEARCH_SPACE', 'search_space', 'usual_parameters', 'SearchResult', 'search']
 
-# %% ../../nbs/lab/10_search.ipynb #a33dc622
+# %% ../../nbs/lab/10_search.ipynb #20a35d52
 import hashlib
+import sqlite3
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..inputs import InputWarning
 from .models import USUAL, Settings, TrainingRows, _fingerprint, cross_validate
 from .pieces import _bar_stream, canonical
 
@@ -51,7 +53,7 @@ def _suggest(trial, space):
     draw = {"log": lambda n, a, b: trial.suggest_float(n, a, b, log=True), "linear": trial.suggest_float, "int": trial.suggest_int}
     return {name: draw[scale](name, low, high) for name, (low, high, scale) in space.items()}
 
-# %% ../../nbs/lab/10_search.ipynb #502e9674
+# %% ../../nbs/lab/10_search.ipynb #950568a6
 @dataclass(frozen=True, repr=False)
 class SearchResult:
     "What a search found."
@@ -78,6 +80,7 @@ def search(
     """Hyperparameters by Optuna's TPE; n_trials = 0 cross-validates the usual ones, for the number of rounds.
 
     With a path it goes on where it stopped; other rows, settings or seeds are another study in the same file. More trials go on from fewer.
+    A file that is damaged is set aside as NAME.damaged, with one InputWarning, and the search begins anew.
     Source: arXiv 2605.01796, A.4. Departure: its search space and its score are not known."""
     usual = usual_parameters(settings)
     if settings.n_trials == 0:
@@ -93,7 +96,7 @@ def search(
         close()
     return _result(trials, min(n_resumed, settings.n_trials))
 
-# %% ../../nbs/lab/10_search.ipynb #ebd5cf83
+# %% ../../nbs/lab/10_search.ipynb #627fd32a
 def _study_name(rows, settings, seed):
     "Another search space is another study."
     return hashlib.sha256(canonical([_fingerprint(rows, settings, seed), search_space(settings)]).encode()).hexdigest()[:20]
@@ -112,8 +115,16 @@ def _open_study(path, name):
     optuna = _optuna()
     if not str(path):
         return optuna.create_study(study_name=name), lambda: None
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    storage = optuna.storages.RDBStorage(f"sqlite:///{Path(path).resolve()}", engine_kwargs={"connect_args": {"timeout": 60}})
+    from sqlalchemy.pool import QueuePool
+
+    path = Path(path).resolve()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _set_aside(path)
+
+    def connect():  # the path never becomes part of a URL, where ?, #, % and braces would mean something
+        return sqlite3.connect(path, timeout=60, check_same_thread=False)
+
+    storage = optuna.storages.RDBStorage("sqlite://", engine_kwargs={"creator": connect, "poolclass": QueuePool})
     study = optuna.create_study(study_name=name, storage=storage, load_if_exists=True)
     for t in study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.RUNNING,)):  # left by a process that was killed
         storage.set_trial_state_values(t._trial_id, optuna.trial.TrialState.FAIL)
@@ -123,6 +134,28 @@ def _open_study(path, name):
         storage.engine.dispose()
 
     return study, close
+
+
+def _set_aside(path):
+    "Rename a file that SQLite finds damaged; one that another process holds is left."
+    if not path.is_file():
+        return
+    connection = sqlite3.connect(path, timeout=60)
+    try:
+        found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    except sqlite3.OperationalError:  # locked, or not to be opened: said by whoever opens it next
+        return
+    except sqlite3.DatabaseError as e:
+        found = str(e)
+    finally:
+        connection.close()
+    if found == "ok":
+        return
+    aside = path.with_name(f"{path.name}.damaged")
+    for ending in ("-journal", "-wal", "-shm"):
+        path.with_name(path.name + ending).unlink(missing_ok=True)
+    path.replace(aside)
+    warnings.warn(f"{path} is damaged ({' '.join(found.split())}); it is now {aside.name}, and the search begins anew", InputWarning, stacklevel=4)
 
 
 def _finished(study):

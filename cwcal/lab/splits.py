@@ -65,21 +65,34 @@ def stratified_split(
     train, validation = _cut(rest, labels, 0.25, as_whole(seed, "seed", 0, 2**32 - 1))
     return Split(train, validation, test, what=what, notes=dataset.notes)
 
-# %% ../../nbs/lab/06_splits.ipynb #4de41a53
+# %% ../../nbs/lab/06_splits.ipynb #0d2bfe4a
 def stratified_subset(
     dataset: Dataset,
     max_rows: int,  # rows to keep; 0: all
     seed: int = 0,
 ) -> Dataset:
-    """At most `max_rows` rows with the shares of classes and official parts; the notes say so.
+    """At most `max_rows` rows with the shares of classes and official parts; the notes and the label say so.
 
     Errors: InputError for a class with one row, or fewer rows than classes."""
     as_whole(max_rows, "max_rows", 0)
     if not max_rows or max_rows >= dataset.n:
         return dataset
     strata = dataset.codes + (0 if dataset.split is None else len(dataset.classes) * (dataset.split == "test").to_numpy())
-    _, keep = _cut(np.arange(dataset.n), strata, int(max_rows), as_whole(seed, "seed", 0, 2**32 - 1))
+    seed, left_out = as_whole(seed, "seed", 0, 2**32 - 1), dataset.n - max_rows
+    counts = np.unique(strata, return_counts=True)[1]
+    if left_out < len(counts) and counts.min() > 1:
+        keep = np.setdiff1d(np.arange(dataset.n), _few(strata, left_out, seed))
+    else:
+        _, keep = _cut(np.arange(dataset.n), strata, int(max_rows), seed)
     return dataset.subset(keep, f"{len(keep):,} of {dataset.n:,} rows, stratified, seed {seed}")
+
+
+def _few(strata, k, seed):
+    "k rows, fewer than there are strata: one each of the strata that are drawn, large ones more often."
+    rng = np.random.default_rng(seed)
+    names, counts = np.unique(strata, return_counts=True)
+    drawn = rng.choice(names, k, replace=False, p=counts / counts.sum())
+    return np.array([rng.choice(np.flatnonzero(strata == s)) for s in drawn])
 
 # %% ../../nbs/lab/06_splits.ipynb #a5aca62c
 def _column(name, low):

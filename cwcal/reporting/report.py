@@ -71,7 +71,7 @@ def _judge(p, first=()):
     level = risk_level(s)
     return Verdict(level, (*first, *_sentences(p, s, level, few, alone)), s)
 
-# %% ../../nbs/reporting/03_report.ipynb #5579ad5a
+# %% ../../nbs/reporting/03_report.ipynb #969f8d62
 def _sentences(p, s, level, few, alone):
     expected = p.sum(p.error_prob)
     if few:
@@ -126,7 +126,7 @@ def _masked(p, s):
     if counted == s.n or (counted > max(1.0, 0.01 * s.n) and limit > s.eps * (1 + 1e-6)):
         return
     rest = csr_summary(p.subset(~sure))
-    yield (f"{many(int(counted) if counted == int(counted) else counted, 'row')} with 1 − conf up to {limit:.3g} carry {variance[sure].sum() / variance.sum():.0%} of the variance behind P_risk and can hide an excess elsewhere; "
+    yield (f"{many(int(counted) if counted == int(counted) else counted, 'row')} with 1 − conf up to {limit:.3g} {'carries' if counted == 1 else 'carry'} {variance[sure].sum() / variance.sum():.0%} of the variance behind P_risk and can hide an excess elsewhere; "
            f"without them, the right and the wrong alike, CSR = {number(rest.csr)} and {_risk(rest)}.")
 
 
